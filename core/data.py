@@ -1,0 +1,172 @@
+"""Examples, batches and honest counts: what every task's data module shares."""
+
+import random
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import lightning as L
+from torch.utils.data import DataLoader, Dataset
+
+from core.demo import Prediction
+from core.maps import AttentionMap
+from core.metrics import Score
+
+POOL = 50
+"""Examples are sorted by length inside pools of about this many batches, then the batches are shuffled."""
+
+
+class MapScores(NamedTuple):
+    """Scores of attention maps, and the table of all heads and readings that they were chosen from."""
+
+    scores: dict[str, Score]
+    readings: list[dict[str, Any]]
+
+
+class DemoData(L.LightningDataModule):
+    """A task's data: examples by split, batches of them, and the way back from what a model says to a person's words.
+
+    `load` reads everything and complains before anything is trained. Whatever is dropped, cut or approximated on the
+    way is counted in `counts`. A finished run is read back with `restore` instead, which needs no data set.
+    """
+
+    score_name: str
+    """The validation score that decides which weights are kept; higher is better."""
+
+    def __init__(self, *, tokens_per_batch: int, seed: int = 0) -> None:
+        super().__init__()
+        self.tokens_per_batch = tokens_per_batch
+        self.seed = seed
+        self.splits: dict[str, list[Any]] = {}
+        self.counts: Counter[str] = Counter()
+
+    @abstractmethod
+    def load(self) -> None:
+        """Fills `splits` with train, validation and test, and prepares whatever reading needs."""
+
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """Leaves in a run folder what `restore` needs."""
+
+    @abstractmethod
+    def restore(self, folder: Path) -> None:
+        """Gets ready to read inputs, from a run folder alone."""
+
+    @abstractmethod
+    def fingerprint(self) -> dict[str, str]:
+        """What the weights only make sense with, such as the hash of a vocabulary."""
+
+    @abstractmethod
+    def read(self, inputs: Sequence[str]) -> list[Any]:
+        """A person's inputs as examples: the same reading as in training."""
+
+    @abstractmethod
+    def collate(self, examples: Sequence[Any]) -> Any:
+        """A batch with its masks."""
+
+    @abstractmethod
+    def size(self, example: Any) -> int:
+        """How many tokens a row of a batch needs for this example; 0 where there is nothing to predict from."""
+
+    @abstractmethod
+    def predictions(self, examples: Sequence[Any], generated: Sequence[Any]) -> list[Prediction]:
+        """What a model generated, in words."""
+
+    @abstractmethod
+    def scores(self, examples: Sequence[Any], predictions: Sequence[Prediction]) -> dict[str, Score]:
+        """How good the predictions are, by the field's own measures."""
+
+    @abstractmethod
+    def forced(self, examples: Sequence[Any], generated: Sequence[Any]) -> list[Any]:
+        """The examples with what was generated in place of the reference: one pass over them shows the attention."""
+
+    @abstractmethod
+    def maps(self, example: Any, weights: dict[str, Any]) -> list[AttentionMap]:
+        """The weights of one example, by module, as maps with labels."""
+
+    def map_scores(
+        self, maps: Callable[[Sequence[Any]], Iterator[list[AttentionMap]]], validation: Sequence[Any], test: Sequence[Any]
+    ) -> MapScores:
+        """How right the maps are, where the data know: what is chosen is chosen on validation, and scored on test.
+
+        `maps` gives the maps of examples whose reference is forced.
+        """
+        return MapScores({}, [])
+
+    def batches(self, examples: Sequence[Any]) -> list[list[int]]:
+        """Numbers of all examples in batches of like length, longest last; those of size 0 are left out."""
+        sizes = [self.size(example) for example in examples]
+        order = sorted((n for n, size in enumerate(sizes) if size), key=lambda n: (sizes[n], n))
+        return list(pack(order, sizes, self.tokens_per_batch))
+
+    def train_dataloader(self) -> DataLoader:
+        sizes = [self.size(example) for example in self.splits["train"]]
+        sampler = TokenBatches(sizes, tokens=self.tokens_per_batch, seed=self.seed)
+        return DataLoader(Batches(self.splits["train"], self.collate_train), sampler=sampler, batch_size=None)
+
+    def val_dataloader(self) -> DataLoader:
+        examples = self.splits["validation"]
+        return DataLoader(Batches(examples, self.collate), sampler=self.batches(examples), batch_size=None)
+
+    def collate_train(self, examples: Sequence[Any]) -> Any:
+        """A training batch; a task that varies its examples from epoch to epoch does so here."""
+        return self.collate(examples)
+
+
+class Batches(Dataset):
+    """Batches by lists of example numbers: the index of this data set is a whole batch."""
+
+    def __init__(self, examples: Sequence[Any], collate: Callable[[Sequence[Any]], Any]) -> None:
+        self.examples, self.collate = examples, collate
+
+    def __getitem__(self, numbers: Sequence[int]) -> Any:
+        return self.collate([self.examples[number] for number in numbers])
+
+
+class TokenBatches:
+    """A sampler of batches with at most `tokens` padded tokens each, in an order of its own for each seed and epoch.
+
+    It stands where a DataLoader has its sampler (`batch_size=None`), for there Lightning calls `set_epoch`; on a
+    batch sampler of one's own it does not, and every epoch would repeat the first.
+    """
+
+    def __init__(self, sizes: Sequence[int], *, tokens: int, seed: int) -> None:
+        self.sizes, self.tokens, self.seed = sizes, tokens, seed
+        self.set_epoch(0)
+
+    def set_epoch(self, epoch: int) -> None:
+        self.batches = self.arrange(random.Random(f"{self.seed}-{epoch}"))
+
+    def arrange(self, chance: random.Random) -> list[list[int]]:
+        order = [number for number, size in enumerate(self.sizes) if size]
+        chance.shuffle(order)
+        mean = max(1.0, sum(self.sizes) / max(1, len(order)))
+        pool = max(1, int(POOL * self.tokens / mean))
+        batches = []
+        for start in range(0, len(order), pool):
+            near = sorted(order[start : start + pool], key=self.sizes.__getitem__)
+            batches += pack(near, self.sizes, self.tokens)
+        chance.shuffle(batches)
+        return batches
+
+    def __iter__(self) -> Iterator[list[int]]:
+        return iter(self.batches)
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+
+def pack(order: Sequence[int], sizes: Sequence[int], tokens: int) -> Iterator[list[int]]:
+    """Cuts a sorted order into batches whose padded size stays within `tokens`; a longer example is a batch alone."""
+    batch: list[int] = []
+    longest = 0
+    for number in order:
+        longest = max(longest, sizes[number])
+        if batch and longest * (len(batch) + 1) > tokens:
+            yield batch
+            batch, longest = [], sizes[number]
+        batch.append(number)
+    if batch:
+        yield batch

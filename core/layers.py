@@ -1,0 +1,171 @@
+"""The parts of a transformer (Vaswani et al. 2017), with the norm in front of each part (Xiong et al. 2020).
+
+The standard attention is everywhere except at the decoder's look at its source, the gaze: that one takes whatever
+attention it is given, so that mechanisms can be compared.
+"""
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from core.attention import AttentionFactory, Prepared, ScaledDotProductAttention, multi_head
+from core.masks import causal
+
+
+class SinusoidalPositions(nn.Module):
+    """Adds sines and cosines of the place (Vaswani et al. 2017, section 3.5). Any width, also an odd one."""
+
+    def __init__(self, *, width: int, max_length: int) -> None:
+        super().__init__()
+        places = torch.arange(max_length).unsqueeze(-1)
+        rates = 10_000 ** (-torch.arange(0, width, 2) / width)
+        waves = torch.stack([(places * rates).sin(), (places * rates).cos()], dim=-1).flatten(-2)
+        self.register_buffer("waves", waves[:, :width], persistent=False)
+
+    def forward(self, inputs: Float[Tensor, "*B T D"], *, first: int = 0) -> Float[Tensor, "*B T D"]:
+        """`first` is the place of the first input.
+
+        Raises:
+            ValueError: past `max_length`, naming both.
+        """
+        stop = first + inputs.shape[-2]
+        if stop > self.waves.shape[0]:
+            raise ValueError(f"a sequence of {stop} tokens is longer than max_length={self.waves.shape[0]}")
+        return inputs + self.waves[first:stop].to(inputs.dtype)
+
+
+class FeedForward(nn.Module):
+    """The same small network at every place (Vaswani et al. 2017, equation 2)."""
+
+    def __init__(self, *, width: int, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.widen = nn.Linear(width, hidden)
+        self.narrow = nn.Linear(hidden, width)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, inputs: Float[Tensor, "*B T D"]) -> Float[Tensor, "*B T D"]:
+        return self.narrow(self.dropout(self.widen(inputs).relu()))
+
+
+class EncoderLayer(nn.Module):
+    """Every token looks at all others, then thinks for itself."""
+
+    def __init__(
+        self,
+        *,
+        width: int,
+        heads: int,
+        hidden: int,
+        dropout: float,
+        attention: AttentionFactory = ScaledDotProductAttention,
+    ) -> None:
+        super().__init__()
+        self.attention_norm = nn.LayerNorm(width)
+        self.attention = multi_head(attention, width=width, heads=heads)
+        self.feed_forward_norm = nn.LayerNorm(width)
+        self.feed_forward = FeedForward(width=width, hidden=hidden, dropout=dropout)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, inputs: Float[Tensor, "B T D"], mask: Tensor | None = None) -> Float[Tensor, "B T D"]:
+        normed = self.attention_norm(inputs)
+        inputs = inputs + self.dropout(self.attention(normed, normed, normed, mask))
+        return inputs + self.dropout(self.feed_forward(self.feed_forward_norm(inputs)))
+
+
+class Encoder(nn.Module):
+    """Encoder layers and a last norm."""
+
+    def __init__(self, *, layers: int, width: int, heads: int, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(
+            EncoderLayer(width=width, heads=heads, hidden=hidden, dropout=dropout) for _ in range(layers)
+        )
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B 1 T"]) -> Float[Tensor, "B T D"]:
+        for layer in self.layers:
+            inputs = layer(inputs, mask)
+        return self.norm(inputs)
+
+
+class DecoderLayer(nn.Module):
+    """Every token looks back at its own past, then at the source (the gaze), then thinks for itself."""
+
+    def __init__(
+        self, *, width: int, heads: int, hidden: int, dropout: float, gaze: AttentionFactory, gaze_heads: int
+    ) -> None:
+        super().__init__()
+        self.self_attention_norm = nn.LayerNorm(width)
+        self.self_attention = multi_head(ScaledDotProductAttention, width=width, heads=heads)
+        self.gaze_norm = nn.LayerNorm(width)
+        self.gaze = multi_head(gaze, width=width, heads=gaze_heads)
+        self.feed_forward_norm = nn.LayerNorm(width)
+        self.feed_forward = FeedForward(width=width, hidden=hidden, dropout=dropout)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self,
+        inputs: Float[Tensor, "B T D"],
+        past: Prepared | None,
+        source: Prepared,
+        source_mask: Bool[Tensor, "B 1 S"],
+        *,
+        first: int,
+    ) -> tuple[Float[Tensor, "B T D"], Prepared]:
+        """Returns the outputs, and the past with these inputs in it."""
+        normed = self.self_attention_norm(inputs)
+        seen = self.self_attention.prepare(normed, normed)
+        seen = seen if past is None else past.extend(seen)
+        mask = causal(normed.shape[-2], seen.keys.shape[-2], device=normed.device)
+        inputs = inputs + self.dropout(self.self_attention(normed, seen, mask=mask, first=first))
+        inputs = inputs + self.dropout(self.gaze(self.gaze_norm(inputs), source, mask=source_mask, first=first))
+        return inputs + self.dropout(self.feed_forward(self.feed_forward_norm(inputs))), seen
+
+
+class DecoderState(NamedTuple):
+    """All that a step needs besides its tokens, a `Prepared` a layer. The caller holds it; no module keeps any of it."""
+
+    source: tuple[Prepared, ...]
+    source_mask: Bool[Tensor, "B 1 S"]
+    past: tuple[Prepared | None, ...]
+    first: int
+
+
+class Decoder(nn.Module):
+    """Decoder layers and a last norm. One call over a whole target, or one a token: the same code, the same result."""
+
+    def __init__(
+        self,
+        *,
+        layers: int,
+        width: int,
+        heads: int,
+        hidden: int,
+        dropout: float,
+        gaze: AttentionFactory,
+        gaze_heads: int,
+    ) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(
+            DecoderLayer(
+                width=width, heads=heads, hidden=hidden, dropout=dropout, gaze=gaze, gaze_heads=gaze_heads
+            )
+            for _ in range(layers)
+        )
+        self.norm = nn.LayerNorm(width)
+
+    def begin(self, source: Float[Tensor, "B S D"], source_mask: Bool[Tensor, "B 1 S"]) -> DecoderState:
+        """The state before the first token: the source prepared once for every layer, and no past."""
+        prepared = tuple(layer.gaze.prepare(source, source) for layer in self.layers)
+        return DecoderState(prepared, source_mask, past=(None,) * len(self.layers), first=0)
+
+    def forward(
+        self, inputs: Float[Tensor, "B T D"], state: DecoderState
+    ) -> tuple[Float[Tensor, "B T D"], DecoderState]:
+        pasts = []
+        for layer, past, source in zip(self.layers, state.past, state.source, strict=True):
+            inputs, past = layer(inputs, past, source, state.source_mask, first=state.first)
+            pasts.append(past)
+        return self.norm(inputs), state._replace(past=tuple(pasts), first=state.first + inputs.shape[-2])

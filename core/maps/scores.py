@@ -1,0 +1,106 @@
+"""Numbers beside the picture: do the weights point where they should, and how sharply?"""
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from jaxtyping import Float, Int
+
+Link = tuple[int, int]
+"""A key word and the query word that it belongs to, in this order: source, then target."""
+
+
+def merge(
+    weights: Float[np.ndarray, "H Q K"], query_words: Sequence[int], key_words: Sequence[int]
+) -> Float[np.ndarray, "H q k"]:
+    """Weights between words out of weights between pieces of words.
+
+    Summed over the pieces of a key word, averaged over the pieces of a query word. Pieces of word -1 (marks such as
+    the end of a sentence) are dropped, so a row may sum to less than 1. A word without pieces gets zeros.
+    """
+    queries = _membership(query_words, weights.shape[-2], "query")
+    keys = _membership(key_words, weights.shape[-1], "key")
+    queries = queries / np.maximum(queries.sum(axis=1, keepdims=True), 1)
+    return (queries @ weights @ keys.T).astype(weights.dtype)
+
+
+def link_counts(weights: Float[np.ndarray, "H q k"], links: Collection[Link]) -> tuple[Int[np.ndarray, " H"], int]:
+    """Hits of each head, and the number of query words that have a link; sum both over a corpus, then divide.
+
+    A hit: the key word with the most weight is a partner of the query word. Of equal keys the first counts, and a row
+    of zeros is no hit. Raises ValueError for a link outside the weights.
+    """
+    partners = _partners(links, *weights.shape[-2:])
+    hits = np.zeros(len(weights), dtype=np.int64)
+    for query, keys in partners.items():
+        row = weights[:, query]
+        hits += np.isin(row.argmax(axis=-1), list(keys)) & row.any(axis=-1)
+    return hits, len(partners)
+
+
+def link_accuracy(weights: Float[np.ndarray, "H q k"], links: Collection[Link]) -> Float[np.ndarray, " H"]:
+    """Share of linked query words whose most attended key word is a partner; NaN where nothing is linked."""
+    hits, total = link_counts(weights, links)
+    return hits / total if total else np.full(len(hits), np.nan)
+
+
+def uniform_accuracy(links: Collection[Link], queries: int, keys: int) -> float:
+    """The link accuracy to expect of keys drawn at random: the baseline to beat. NaN where nothing is linked."""
+    partners = _partners(links, queries, keys)
+    return float(np.mean([len(each) / keys for each in partners.values()])) if partners else math.nan
+
+
+def diagonal(queries: int, keys: int) -> Float[np.ndarray, "1 Q K"]:
+    """The baseline of a model that reads at an even pace: query q looks at key floor((q + 0.5) K / Q)."""
+    return np.eye(keys, dtype=np.float32)[None, [(2 * query + 1) * keys // (2 * queries) for query in range(queries)]]
+
+
+def at_offset(weights: Float[np.ndarray, "*B Q K"], offset: int) -> Float[np.ndarray, "*B Q K"]:
+    """Row q is what the model looked at `offset` steps after the one that predicts token q.
+
+    At +1 it has just read token q, and some models look at a word's partner only then. The last rows have no later
+    step: they are zeros, so that links keep their places and `link_counts` takes no hit from them.
+    """
+    if offset < 0:
+        raise ValueError(f"An offset counts steps forward, so it is 0 or more; received {offset}.")
+    return np.concatenate([weights[..., offset:, :], np.zeros_like(weights[..., :offset, :])], axis=-2)
+
+
+def entropy(weights: Float[np.ndarray, "H Q K"]) -> Float[np.ndarray, " H"]:
+    """How spread each head looks, as a mean over rows: 0 for one key alone, 1 for all K keys alike.
+
+    All K keys count as possible ones, so cut padding before. Rows are divided by their sums; rows of zeros are left
+    out, and a head with nothing else is NaN.
+    """
+    wide = weights.astype(np.float64)
+    sums = wide.sum(axis=-1, keepdims=True)
+    shares = wide / np.where(sums == 0, 1, sums)
+    bits = (shares * np.log2(1 / np.where(shares > 0, shares, 1))).sum(axis=-1)
+    most = max(math.log2(weights.shape[-1]), 1.0)  # two keys hold one bit; a single key holds none, whatever it is over
+    rows = (sums[..., 0] > 0).sum(axis=-1)
+    return np.where(rows > 0, bits.sum(axis=-1) / most / np.maximum(rows, 1), np.nan)
+
+
+def _membership(words: Sequence[int], pieces: int, axis: str) -> Float[np.ndarray, "words pieces"]:
+    """1 where a piece belongs to a word."""
+    numbers = np.asarray(words, dtype=np.int64)
+    if numbers.shape != (pieces,) or (numbers < -1).any():
+        raise ValueError(
+            f"Each of the {pieces} {axis} pieces takes the number of its word, or -1 for none; "
+            f"received {len(numbers)} numbers: {numbers.tolist()}."
+        )
+    return (numbers == np.arange(numbers.max(initial=-1) + 1)[:, None]).astype(np.float64)
+
+
+def _partners(links: Collection[Link], queries: int, keys: int) -> dict[int, set[int]]:
+    """The key words linked to each query word that has a link."""
+    partners: dict[int, set[int]] = defaultdict(set)
+    for key, query in links:
+        if not (0 <= key < keys and 0 <= query < queries):
+            raise ValueError(
+                f"The link (key {key}, query {query}) is outside {keys} key words and {queries} query words. "
+                "Links are (key word, query word), counted from 0."
+            )
+        partners[query].add(key)
+    return dict(partners)

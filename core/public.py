@@ -1,0 +1,80 @@
+"""Public data sets through `datasets`: the probe, the loading, and errors that name the ways out."""
+
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from datasets import DatasetDict, load_dataset
+
+PROBE_SECONDS = 3.0
+WAYS_OUT = (
+    "Ways out: a mirror with HF_ENDPOINT=https://..., a local copy with data.path=DIR, or the built-in set with data=toy."
+)
+
+
+class DataError(ValueError):
+    """A data set that cannot be used: what was found, what was wanted, and the ways out."""
+
+
+def reachable(path: str) -> bool:
+    """Whether a data set can be had: a local folder, a copy in the cache, or a hub that answers within three seconds.
+
+    Only this probe may send a default run to the built-in set: no route, no name, no connection, no answer. A hub that
+    answers is reachable, also when it answers "not found"; loading says so then.
+    """
+    if Path(path).expanduser().exists() or _cached(path):
+        return True
+    answers: list[bool] = []
+    # A name that does not resolve can hang longer than any time limit of a request: so a thread, left behind if need be.
+    probe = threading.Thread(target=lambda: answers.append(_hub_answers(path)), daemon=True)
+    probe.start()
+    probe.join(PROBE_SECONDS)
+    return bool(answers and answers[0])
+
+
+def _cached(path: str) -> bool:
+    from datasets.config import HF_DATASETS_CACHE
+
+    return (Path(HF_DATASETS_CACHE) / path.replace("/", "___")).exists()
+
+
+def _hub_answers(path: str) -> bool:
+    import httpx
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import OfflineModeIsEnabled
+
+    try:
+        HfApi().dataset_info(path, timeout=PROBE_SECONDS)
+    except (httpx.TransportError, OfflineModeIsEnabled, ConnectionError, TimeoutError):
+        return False
+    except Exception:  # any answer is an answer: loading will say what is wrong with it
+        return True
+    return True
+
+
+def load_public(path: str, *, columns: Sequence[str], splits: Sequence[str]) -> DatasetDict:
+    """The data set at a hub id or in a local folder of the same layout, with these columns in these splits.
+
+    Raises:
+        DataError: if it cannot be loaded, or lacks a split or a column; what was found and wanted is named.
+    """
+    local = Path(path).expanduser()
+    if not local.exists() and (path.startswith((".", "/", "~")) or path.count("/") != 1):
+        raise DataError(f"data.path={path}: there is no such folder (from {os.getcwd()}). {WAYS_OUT}")
+    try:
+        loaded = load_dataset(str(local) if local.exists() else path)
+    except Exception as error:
+        raise DataError(f"data.path={path} cannot be loaded: {_first_line(error)}. {WAYS_OUT}") from error
+    missing = [split for split in splits if split not in loaded]
+    if missing:
+        raise DataError(f"data.path={path} lacks the splits {missing}; it has {list(loaded)}.")
+    found = loaded[splits[0]].column_names
+    if not set(columns) <= set(found):
+        raise DataError(f"data.path={path}: found the columns {found}, wanted {list(columns)}.")
+    return loaded
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return f"{type(error).__name__}: {lines[0].rstrip('.')}"

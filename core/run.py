@@ -1,0 +1,209 @@
+"""A run folder: make it, write it, read it back. Reading one runs no code of its maker's."""
+
+import importlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save_file
+
+from core.data import DemoData
+from core.demo import Demo, Prediction
+from core.evaluate import attention_maps, generate, predict
+from core.maps import AttentionMap
+
+OURS = ("core.", "tasks.")
+
+
+class RunError(ValueError):
+    """A run folder that cannot be made or read: which, why, and what there is instead."""
+
+
+def make_folder(output: str, task: str, *, suffix: str = "") -> Path:
+    """A new folder `output/task/time`, made by one exclusive mkdir: two runs of one second get two folders.
+
+    Raises:
+        RunError: if it cannot be written, before anything was trained.
+    """
+    parent = Path(output).expanduser() / task
+    name = datetime.now().strftime("%Y-%m-%d_%H-%M-%S") + suffix
+    for count in range(1, 1000):
+        folder = parent / (name if count == 1 else f"{name}-{count}")
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir()
+            return folder
+        except FileExistsError as error:
+            if not parent.is_dir():
+                raise RunError(f"output={output}: {parent} is not a folder that runs can be kept in") from error
+        except OSError as error:
+            raise RunError(f"output={output}: cannot make {folder}: {error.strerror}. Choose another: output=DIR") from error
+    raise RunError(f"{parent} holds a thousand runs of this second")
+
+
+def mark_latest(folder: Path) -> None:
+    """`latest` beside the run points at it: a link, or a text file with its name where links need privileges."""
+    latest = folder.parent / "latest"
+    scratch = folder.parent / f".latest-{os.getpid()}"
+    scratch.unlink(missing_ok=True)
+    try:
+        scratch.symlink_to(folder.name, target_is_directory=True)
+    except OSError:
+        scratch.write_text(folder.name, encoding="utf-8")
+    os.replace(scratch, latest)
+
+
+@contextmanager
+def written(path: Path) -> Iterator[Path]:
+    """A temporary name in the same folder, renamed to the final one only when the block has finished well."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    os.close(handle)
+    try:
+        yield Path(name)
+        os.replace(name, path)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def write_json(content: Any, path: Path) -> None:
+    with written(path) as scratch:
+        scratch.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def write_yaml(content: Mapping[str, Any], path: Path) -> None:
+    with written(path) as scratch:
+        scratch.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")
+
+
+def save_weights(model: Demo, path: Path, fingerprint: Mapping[str, str]) -> None:
+    """Weights as safetensors; the fingerprint of the vocabulary travels in the same file."""
+    with written(path) as scratch:
+        save_file({name: tensor.contiguous() for name, tensor in model.state_dict().items()}, scratch, dict(fingerprint))
+
+
+def load_weights(model: Demo, path: Path, fingerprint: Mapping[str, str]) -> None:
+    """The weights of a file, if they are this model's and were trained with this vocabulary.
+
+    Raises:
+        RunError: if the file is missing or damaged, of another model, or of another vocabulary.
+    """
+    if not path.is_file():
+        raise RunError(f"there are no weights at {path}: the run did not finish its first validation")
+    try:
+        with safe_open(path, framework="pt") as file:
+            kept = file.metadata() or {}
+        weights = load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise RunError(f"damaged weights {path}: {error}") from error
+    for name, value in fingerprint.items():
+        if kept.get(name) != value:
+            raise RunError(
+                f"{path} was trained with another {name} than the one beside it ({kept.get(name)} and {value}); "
+                "its predictions would be nonsense. Take the folder as training left it."
+            )
+    missing, surplus = _differences(model.state_dict(), weights)
+    if missing or surplus:
+        raise RunError(f"{path} holds another model's weights: missing {missing[:3]}, not known {surplus[:3]}")
+    model.load_state_dict(weights)
+
+
+def _differences(wanted: Mapping[str, torch.Tensor], found: Mapping[str, torch.Tensor]) -> tuple[list[str], list[str]]:
+    shapes = {name: tuple(tensor.shape) for name, tensor in wanted.items()}
+    have = {name: tuple(tensor.shape) for name, tensor in found.items()}
+    return (
+        [f"{name}{shape}" for name, shape in shapes.items() if have.get(name) != shape],
+        [f"{name}{shape}" for name, shape in have.items() if shapes.get(name) != shape],
+    )
+
+
+class Run:
+    """A finished run, read back: `load(folder).predict("...")`, `.maps("...")`."""
+
+    def __init__(self, folder: Path, config: dict[str, Any], model: Demo, data: DemoData) -> None:
+        self.folder, self.config, self.model, self.data = folder, config, model, data
+
+    def predict(self, inputs: str | Sequence[str]) -> list[Prediction]:
+        """A prediction for each input, in order; an empty input gives an empty one."""
+        return predict(self.model, self.data, self.data.read(as_list(inputs)))
+
+    def maps(self, inputs: str | Sequence[str]) -> list[list[AttentionMap]]:
+        """For each input the maps of the gaze, a map a module, while the model's own prediction is forced."""
+        examples = self.data.read(as_list(inputs))
+        generated = generate(self.model, self.data, examples)
+        return list(attention_maps(self.model, self.data, self.data.forced(examples, generated)))
+
+
+def as_list(inputs: str | Sequence[str]) -> list[str]:
+    return [inputs] if isinstance(inputs, str) else list(inputs)
+
+
+def load(folder: str | Path) -> Run:
+    """Reads a run folder, or what its `latest` points at.
+
+    Raises:
+        RunError: if there is no complete run, or if its configuration names a class that is not this project's.
+    """
+    folder = find(Path(folder).expanduser())
+    try:
+        config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise RunError(f"cannot read {folder / 'config.yaml'}: {str(error).splitlines()[0]}") from error
+    data = build(config["data"])
+    data.restore(folder)
+    model = build(config["model"])
+    load_weights(model, folder / "model.safetensors", data.fingerprint())
+    return Run(folder, config, model.eval(), data)
+
+
+def find(folder: Path) -> Path:
+    """The run folder itself, or the one that a text file named `latest` gives the name of."""
+    if folder.is_file() and folder.name == "latest":
+        folder = folder.parent / folder.read_text(encoding="utf-8").strip()
+    if (folder / "config.yaml").is_file():
+        return folder
+    near = folder if folder.is_dir() else folder.parent
+    runs = sorted(str(path.parent) for pattern in ("*", "*/*") for path in near.glob(f"{pattern}/config.yaml"))
+    there = f"Runs near by: {', '.join(runs[-5:])}" if runs else f"No runs in {near}; train one: python scripts/train.py"
+    raise RunError(f"there is no run at {folder}. {there}")
+
+
+def build(node: Any, **more: Any) -> Any:
+    """What a configuration node describes: an object of one of this project's classes, its nodes built first.
+
+    Raises:
+        RunError: if a `_target_` is anything else. A prefix test on the text would not do: a dotted path can lead
+            through our modules to what they import.
+    """
+    if isinstance(node, list):
+        return [build(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    arguments = {key: build(value) for key, value in node.items() if key not in ("_target_", "_partial_")}
+    if "_target_" not in node:
+        return arguments
+    made = own_class(node["_target_"])
+    return partial(made, **arguments, **more) if node.get("_partial_") else made(**arguments, **more)
+
+
+def own_class(target: str) -> Callable[..., Any]:
+    """The class of this project that a dotted path names."""
+    module, _, name = str(target).rpartition(".")
+    refusal = RunError(f"_target_ {target!r} is no class of this project; a run folder may name nothing else")
+    if not module.startswith(OURS):
+        raise refusal
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise refusal from error
+    if not isinstance(found, type) or not found.__module__.startswith(OURS):
+        raise refusal
+    return found

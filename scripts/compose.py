@@ -1,0 +1,300 @@
+"""Configuration: from `task=translation model.width=128` to a plain, checked dict, and from its nodes to objects.
+
+Hydra merges the pages under `configs/`; what a person typed is read here, so a path arrives as it was typed and a typo
+is one error with a suggestion, before anything is created. The signatures of the targets are the schema: a key exists
+if its target takes it, and has the type stated there.
+"""
+
+import inspect
+import json
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, NoReturn, Union, get_args, get_origin
+
+import hydra
+import yaml
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException, InstantiationException
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+CONFIGS = Path(__file__).resolve().parent.parent / "configs"
+ALIASES = {"data.fallback": "fallback"}  # reads well beside data, but is no argument of a data class
+SUPPLIED = {"vocabulary"}  # given to instantiate() by a script: known only once the data is there
+SUPPLIED_TO_FACTORIES = {"query_dim", "key_dim", "heads"}  # given by the model to a `_partial_` node
+SPECIAL = r"_\w+_"  # Hydra's own keys: _target_, _partial_
+
+EXAMPLES = """\
+  python scripts/train.py data=toy                             two minutes, maps at the end
+  python scripts/train.py attention=additive model.width=128   another mechanism, another number
+  python scripts/train.py attention=local attention.mechanism=dot attention.before=2 data.path=DIR"""
+WAYS_OUT = """\
+  a mirror of the hub        set HF_ENDPOINT=https://hf-mirror.com (or another) and run again
+  a folder on this machine   data.path=DIR, in the same layout as on the hub
+  the built-in toy set       data=toy"""
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot run. Its message is for whoever typed it: the key, the value, what is valid."""
+
+
+def compose(
+    overrides: Sequence[str], *, folder: Path = CONFIGS, reachable: Callable[[str], bool] | None = None
+) -> dict[str, Any]:
+    """The whole configuration as plain values, resolved and checked; nothing is built and nothing written.
+
+    `reachable(path)` says whether a public set can be had. Where it cannot, a default falls back to `data=toy` and
+    `config["notice"]` says so; a choice of the user's, or `fallback=false`, does not: it raises ConfigError.
+    """
+    chosen, values = _sort(overrides, folder)
+    named = "data" in named_by_user(overrides)
+    if chosen.get("trainer") == "smoke" and not named:
+        chosen["data"] = "toy"
+    config = _assemble(chosen, values, folder)
+    requested, path = config["choices"]["data"], config["data"].get("path")
+    if path and reachable and not Path(path).expanduser().is_dir() and not reachable(path):
+        problem = f"The data set {requested} ({path}) cannot be reached, and there is no copy of it in the cache"
+        if named or not config["fallback"]:
+            raise ConfigError(f"{problem}.\n{WAYS_OUT}")
+        config = _assemble({**chosen, "data": "toy"}, values, folder)
+        config["notice"] = f"{problem}:\nthis run uses TOY DATA in its place. To have other data:\n{WAYS_OUT}"
+    return {**config, "data_requested": requested, "data_used": config["choices"]["data"]}
+
+
+def instantiate(node: dict[str, Any], **extra: Any) -> Any:
+    """Builds a node, its inner nodes first; `extra` are the keywords that only the script knows.
+
+    A ValueError or TypeError of a constructor comes back as a ConfigError that names the class: values may fit their
+    types and still not each other.
+    """
+    try:
+        factory = hydra.utils.instantiate({**node, "_partial_": True}, _convert_="all")
+        return partial(factory, **extra) if node.get("_partial_") else factory(**extra)
+    except (ValueError, TypeError, InstantiationException) as error:
+        reason = error.__cause__ if isinstance(error, InstantiationException) else error
+        if not isinstance(reason, (ValueError, TypeError)):
+            raise
+        raise ConfigError(f"{node['_target_'].rpartition('.')[2]}: {reason}") from error
+
+
+def check(config: dict[str, Any]) -> None:
+    """Binds every node to the signature of its `_target_`, types included, and builds none of them."""
+    for key, node in _walk(config):
+        if not isinstance(node, dict) or "_target_" not in node:
+            continue
+        parameters = _parameters(node, key)
+        given = {name: value for name, value in node.items() if not re.fullmatch(SPECIAL, name)}
+        for name, value in given.items():
+            if name not in parameters:
+                _unknown(f"{key}.{name}", value, [f"{key}.{other}" for other in parameters])
+            _demand(f"{key}.{name}", value, parameters[name].annotation)
+        required = {name for name, parameter in parameters.items() if parameter.default is parameter.empty}
+        if missing := required - set(given) - _supplied(node):
+            raise ConfigError(f"{key}: {node['_target_']} also needs {', '.join(sorted(missing))}")
+
+
+def named_by_user(overrides: Iterable[str]) -> set[str]:
+    """The groups and top-level keys that were typed: {"data", "model"} for `data.path=x model=y`."""
+    return {re.split(r"[.@]", _split(argument)[0])[0] for argument in overrides}
+
+
+def config_text(config: dict[str, Any]) -> str:
+    """The configuration as a YAML page: what `--print` shows."""
+    return yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
+
+
+def help_text(overrides: Sequence[str] = (), *, folder: Path = CONFIGS) -> str:
+    """What can be typed: the choices there are, and every key with the value that these choices give it."""
+    chosen, _ = _sort(overrides, folder)
+    pages, picked = _pages(chosen, folder)
+    lines = ["usage: python scripts/train.py [GROUP=CHOICE ...] [KEY=VALUE ...] [--print] [--help]", ""]
+    lines.append("Groups and their choices (* is what stands now):")
+    for group in _groups(folder):
+        words = [f"{name}*" if name == picked[group] else name for name in _choices(group, chosen["task"], folder)]
+        lines.append(textwrap.fill(" ".join(words), 110, initial_indent=f"  {group:11} ", subsequent_indent=" " * 14))
+    values = dict(_walk(_resolved(pages)))
+    lines += ["", "Keys and their values now:"]
+    lines += [f"  {key}={_shown(values[key])}" for key, _ in _walk(pages) if not isinstance(values[key], dict)]
+    return "\n".join([*lines, "", "Examples:", EXAMPLES])
+
+
+def _split(argument: str) -> tuple[str, str]:
+    """Key and value. A leading + changes nothing: a key that no target takes is an error with it or without it."""
+    key, equals, text = argument.partition("=")
+    if not equals:
+        raise ConfigError(f"{argument}: not of the form KEY=VALUE, as in seed=3 or data.path=DIR")
+    key = key.lstrip("+")
+    return ALIASES.get(key, key), text
+
+
+def _sort(overrides: Iterable[str], folder: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """What was typed, as choices of pages and as values of keys; of two for one key the later wins."""
+    chosen, values = {}, {}
+    for key, text in map(_split, overrides):
+        if re.fullmatch(r"attention(\.mechanism)+", key):  # what a wrapper holds is a page too
+            key = f"attention@{key}"
+        (chosen if key.partition("@")[0] in _groups(folder) else values)[key] = text
+    defaults = yaml.safe_load((folder / "train.yaml").read_text(encoding="utf-8"))["defaults"]
+    chosen.setdefault("task", next(entry["task"] for entry in defaults if "task" in entry))
+    for key, choice in sorted(chosen.items(), key=lambda item: item[0] != "task"):
+        _check_choice(key, choice, chosen["task"], folder)
+    return chosen, values
+
+
+def _groups(folder: Path) -> list[str]:
+    return sorted(place.name for place in folder.iterdir() if place.is_dir())
+
+
+def _choices(group: str, task: str, folder: Path) -> dict[str, str]:
+    """Names and their pages: those for every task lie in GROUP/, those of this task in GROUP/TASK/."""
+    pages = [*(folder / group).glob("*.yaml"), *(folder / group / task).glob("*.yaml")]
+    return {page.stem: page.relative_to(folder / group).with_suffix("").as_posix() for page in sorted(pages)}
+
+
+def _check_choice(key: str, choice: str, task: str, folder: Path) -> None:
+    group = key.partition("@")[0]
+    choices = _choices(group, task, folder)
+    if choice in choices:
+        return
+    owners = sorted(page.parent.name for page in (folder / group).glob("*/*.yaml") if page.stem == choice)
+    near = get_close_matches(choice, choices, n=1)
+    hint = f"it belongs to task={owners[0]}" if owners else f"did you mean {near[0]}?" if near else "no such choice"
+    where = "" if group == "task" else f" (task={task})"
+    raise ConfigError(f"{key}={choice}: {hint}\nChoices of {group}{where}: {', '.join(choices)}")
+
+
+def _pages(chosen: dict[str, str], folder: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    """The chosen pages, merged by Hydra and with interpolations still open; and the choice at each place."""
+    listed = {key: _choices(key.partition("@")[0], chosen["task"], folder) for key in chosen}
+    arguments = [f"{key}={listed[key][choice]}" for key, choice in chosen.items()]
+    GlobalHydra.instance().clear()  # a notebook may have left it open
+    try:
+        with hydra.initialize_config_dir(config_dir=str(folder.resolve()), version_base="1.3"):
+            merged = hydra.compose("train", overrides=arguments, return_hydra_config=True)
+    except HydraException as error:
+        holders = [page.stem for page in folder.glob("*/*.yaml") if "@mechanism" in page.read_text(encoding="utf-8")]
+        hint = f"\nChoices that hold a mechanism: {', '.join(sorted(holders))}" if "@" in str(error) else ""
+        raise ConfigError(f"{' '.join(arguments)}: {str(error).splitlines()[0]}{hint}") from error
+    pages: Any = OmegaConf.to_container(merged, resolve=False)
+    picked = pages.pop("hydra")["runtime"]["choices"].items()
+    return pages, {key.rpartition("@")[2]: page.rpartition("/")[2] for key, page in picked if "hydra/" not in key}
+
+
+def _assemble(chosen: dict[str, str], values: dict[str, str], folder: Path) -> dict[str, Any]:
+    pages, picked = _pages(chosen, folder)
+    for key, text in values.items():
+        _set(pages, key, text)
+    config = _resolved(pages)
+    check(config)
+    return {**config, "choices": picked}
+
+
+def _resolved(pages: dict[str, Any]) -> Any:
+    try:
+        return OmegaConf.to_container(OmegaConf.create(pages), resolve=True)
+    except OmegaConfBaseException as error:
+        raise ConfigError(f"{error.full_key}: {str(error).splitlines()[0]}") from error
+
+
+def _set(pages: dict[str, Any], key: str, text: str) -> None:
+    """One typed value, over its page's. The key must stand on the page or in the signature of the page's target."""
+    *places, name = key.split(".")
+    node: Any = pages
+    for place in places:
+        node = node.get(place) if isinstance(node, dict) else None
+    schema = _schema(node, ".".join(places))
+    if name not in schema:
+        siblings = [".".join([*places, other]) for other in schema]
+        _unknown(key, text, siblings or list(pages), elsewhere=dict(_walk(pages)))
+    value = _read(text, schema[name])
+    if not (isinstance(value, str) and "${" in value):
+        _demand(key, value, schema[name])
+    node[name] = value
+
+
+def _schema(node: Any, key: str) -> dict[str, Any]:
+    """The keys that may be typed below a node, with their types: its target's, or else those of its present values."""
+    if not isinstance(node, dict):
+        return {}
+    if "_target_" not in node:
+        return {name: Any if value is None else type(value) for name, value in node.items()}
+    types = {name: parameter.annotation for name, parameter in _parameters(node, key).items()}
+    return {name: wanted for name, wanted in types.items() if name in node or name not in _supplied(node)}
+
+
+def _read(text: str, wanted: Any) -> Any:
+    """Numbers, true, null and lists as Hydra reads them; but where text is wanted, every character as it was typed."""
+    try:
+        override = OverridesParser.create().parse_override(f"key={text}")
+        value = text if override.is_sweep_override() else override.value()
+    except HydraException:
+        value = text
+    takes_text = _fits("", wanted)
+    if not isinstance(value, str) and (_fits(value, wanted) or not takes_text):
+        return value
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        text = text[1:-1]
+    return re.sub(r"(\\*)\$\{", r"\1\1\\${", text) if takes_text else text  # no interpolation inside text
+
+
+def _unknown(key: str, value: Any, valid: Sequence[str], elsewhere: Iterable[str] = ()) -> NoReturn:
+    names = {other.rpartition(".")[2]: other for other in [*elsewhere, *valid]}
+    near = get_close_matches(key.rpartition(".")[2], names, n=1)
+    hint = f" Did you mean {names[near[0]]}?" if near else ""
+    raise ConfigError(f"{key}={_shown(value)}: no such key.{hint}\nValid: {', '.join(valid)}")
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _walk(tree: dict[str, Any], key: str = "") -> Iterator[tuple[str, Any]]:
+    """Everything below a dict with its dotted key, an outer node before what it holds; Hydra's own keys left out."""
+    for name, value in tree.items():
+        if not re.fullmatch(SPECIAL, name):
+            yield f"{key}{name}", value
+            if isinstance(value, dict):
+                yield from _walk(value, f"{key}{name}.")
+
+
+def _parameters(node: dict[str, Any], key: str) -> Mapping[str, inspect.Parameter]:
+    module, _, name = node["_target_"].rpartition(".")
+    try:
+        target = getattr(import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"{key}._target_={node['_target_']}: cannot be imported: {error}") from error
+    return inspect.signature(target, eval_str=True).parameters
+
+
+def _supplied(node: dict[str, Any]) -> set[str]:
+    return SUPPLIED_TO_FACTORIES if node.get("_partial_") else SUPPLIED
+
+
+def _demand(key: str, value: Any, wanted: Any) -> None:
+    if not _fits(value, wanted):
+        raise ConfigError(f"{key}={_shown(value)}: expected {inspect.formatannotation(wanted)}")
+
+
+def _fits(value: Any, wanted: Any) -> bool:
+    """Whether a value from YAML is of a type: an int will do as a float, a bool not as an int, a node as any object."""
+    origin, inner = get_origin(wanted), get_args(wanted)
+    if wanted in (Any, inspect.Parameter.empty):
+        return True
+    if origin in (Union, UnionType):
+        return any(_fits(value, one) for one in inner)
+    if origin is Literal:
+        return value in inner
+    if wanted is float:
+        return type(value) in (int, float)
+    if wanted in (int, bool, str, NoneType):
+        return type(value) is wanted
+    if (origin or wanted) in (list, tuple):
+        return isinstance(value, list) and all(_fits(each, inner[0]) for each in value if inner)
+    return isinstance(value, dict)

@@ -1,0 +1,41 @@
+"""Where a trained model looks on your own inputs: `python scripts/maps.py outputs/translation/latest "Ein Hund."`"""
+
+import warnings
+from datetime import datetime
+from pathlib import Path
+
+from command import command, say_warnings
+from inputs import inputs, parser
+
+
+def main(arguments: list[str]) -> None:
+    """Writes for each input the weights with their labels (npz), a picture of each module, and one of all."""
+    options = parser("Draw the attention on your own inputs.")
+    options.add_argument("--out", metavar="DIR", help="where to write (default: a new folder inside the run's)")
+    chosen = options.parse_args(arguments)
+    texts = inputs(chosen)
+
+    from core.maps import save_all
+    from core.maps.png import draw, draw_layers
+    from core.run import load
+
+    run = load(chosen.run)
+    folder = Path(chosen.out or run.folder / f"maps-{datetime.now():%Y-%m-%d_%H-%M-%S}").expanduser()
+    folder.mkdir(parents=True, exist_ok=True)
+    found = run.maps(texts)
+    save_all(found, folder)
+    for number, maps in enumerate(found, start=1):
+        if not maps:
+            print(f"{number}: the input is empty: no map")
+            continue
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            draw_layers(maps, folder / f"{number:03d}-heads.png")
+            draw_layers([map.mean() for map in maps], folder / f"{number:03d}.png")
+        say_warnings(caught)
+        print(f"{number}: {maps[0].text['source']}  ->  {maps[0].text['prediction']}")
+    print(f"maps: {folder}")
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,144 @@
+"""Train a demo, score it, draw its attention, and leave a run folder: `python scripts/train.py task=translation`."""
+
+import platform
+import time
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from command import command, console, table
+from compose import ConfigError, compose, config_text, help_text, instantiate
+from rich.console import Console
+
+PACKAGES = ("torch", "lightning", "datasets", "sentencepiece", "sacrebleu")
+
+
+def main(arguments: list[str]) -> None:
+    from core.public import reachable
+
+    wishes = [argument for argument in arguments if not argument.startswith("-")]
+    if {"--help", "-h"} & set(arguments):
+        print(help_text(wishes))
+        return
+    config = compose(wishes, reachable=reachable)
+    if "--print" in arguments:
+        print(config_text(config), end="")
+        return
+    train(config, console())
+
+
+def train(config: dict[str, Any], screen: Console) -> Path:
+    """The whole run, in the order in which it happens. Returns its folder."""
+    import lightning as L
+
+    from core.evaluate import attention_maps, evaluate
+    from core.run import make_folder, mark_latest, write_json, write_yaml
+    from core.training import fit
+
+    begun = time.monotonic()
+    L.seed_everything(config["seed"], verbose=False)
+    announce(config, screen)
+    training, data = instantiate(config["trainer"]), read_data(config, screen)
+    config["model"]["vocabulary"] = data.vocabulary
+    model = instantiate(config["model"])
+    toy = config["data_used"] == "toy"
+    folder = make_folder(config["output"], config["task"], suffix="-toy" if toy else "")
+    write_yaml(config, folder / "config.yaml")
+    data.save(folder)
+    parameters = sum(weights.numel() for weights in model.parameters())
+    screen.print(f"{parameters:,} parameters, run folder {folder}; Ctrl-C keeps the best so far", highlight=False)
+
+    spent = fit(model, data, training, folder, screen)
+
+    with screen.status("scoring the test split and its attention"):
+        test = data.splits["test"][: training.eval_examples]
+        result = evaluate(model, data, test)
+        validation = data.splits["validation"][: training.eval_examples]
+        attention = data.map_scores(lambda examples: attention_maps(model, data, examples), validation, test)
+    with screen.status("drawing attention maps"):
+        draw_maps(model, data, test[: training.map_examples], folder / "maps")
+    spent["total_seconds"] = round(time.monotonic() - begun, 1)
+    record = {
+        "task": config["task"],
+        "data": {"requested": config["data_requested"], "used": config["data_used"], "counts": dict(data.counts)},
+        "test": {name: score._asdict() for name, score in (result.scores | attention.scores).items()},
+        "attention": attention.readings,
+        "parameters": parameters,
+        "training": spent,
+        "versions": {name: version(name) for name in PACKAGES} | {"python": platform.python_version()},
+    }
+    write_json(record, folder / "metrics.json")
+    mark_latest(folder)
+    report(config, folder, result.scores | attention.scores, spent, screen)
+    return folder
+
+
+def announce(config: dict[str, Any], screen: Console) -> None:
+    """What will be done, and first of all, if it is so, that the data are not what was asked for."""
+    if notice := config.get("notice"):
+        screen.print(notice, style="bold yellow", markup=False, highlight=False)
+    choices = [f"{group}={choice}" for group, choice in config["choices"].items()]
+    screen.print(" ".join([*choices, f"seed={config['seed']}"]), style="bold", markup=False, highlight=False)
+
+
+def read_data(config: dict[str, Any], screen: Console) -> Any:
+    """The data module with its data read; what does not fit is an error now, before anything is made."""
+    data = instantiate(config["data"])
+    with screen.status("reading the data"):
+        try:
+            data.load()
+        except ValueError as error:
+            raise ConfigError(f"data={config['data_used']}: {error}") from error
+    counts = ", ".join(f"{name} {count:,}" for name, count in data.counts.items() if count)
+    screen.print(f"{counts}, vocabulary {data.vocabulary:,}", highlight=False)
+    return data
+
+
+def draw_maps(model: Any, data: Any, examples: Sequence[Any], folder: Path) -> None:
+    """Maps of a few test examples, while the model's own prediction is forced: npz with labels, and pictures."""
+    from core.evaluate import attention_maps, generate
+    from core.maps import save_all
+    from core.maps.png import draw_layers
+
+    forced = data.forced(examples, generate(model, data, examples))
+    maps = list(attention_maps(model, data, forced))
+    save_all(maps, folder)
+    for number, found in enumerate(maps, start=1):
+        if found:
+            draw_layers([map.mean() for map in found], folder / f"{number:03d}.png")
+
+
+def report(config: dict[str, Any], folder: Path, scores: dict[str, Any], spent: dict, screen: Console) -> None:
+    """The table that a run ends with, where its files are, and what to try next."""
+    used, asked = config["data_used"], config["data_requested"]
+    if used != asked:
+        screen.print(f"TOY DATA, not {asked}", style="bold yellow")
+    screen.print()
+    screen.print(table(f"{config['task']}, {used}, test split", scores))
+    screen.print(
+        f"\n{spent['epochs']} epochs in {spent['seconds']:.0f} s, {spent['total_seconds']:.0f} s in all "
+        f"({spent['precision']}); best epoch {spent['best_epoch']}",
+        highlight=False,
+    )
+    latest = folder.parent / "latest"
+    screen.print(
+        f"\nfiles      {folder}\nmaps       {folder / 'maps'}\n\nnext\n"
+        f'  python scripts/predict.py {latest} "{config_example(folder)}"\n'
+        f'  python scripts/maps.py {latest} "{config_example(folder)}"\n'
+        f"  python scripts/train.py task={config['task']} data={used} attention=additive",
+        markup=False,
+        highlight=False,
+    )
+
+
+def config_example(folder: Path) -> str:
+    """A sentence of the run's own, to try the next commands with."""
+    import json
+
+    maps = json.loads((folder / "maps" / "maps.json").read_text(encoding="utf-8"))["maps"]
+    return maps[0]["text"]["source"] if maps else "..."
+
+
+if __name__ == "__main__":
+    command(main)
