@@ -14,6 +14,27 @@ from core.attention import AttentionFactory, Prepared, ScaledDotProductAttention
 from core.masks import causal
 
 
+class Dropout(nn.Module):
+    """Dropout whose mask costs a seventh of `nn.Dropout`'s on a CPU, where that one draws number after number.
+
+    It compares the bytes of random 64-bit integers, so the rate comes in 256ths; what is kept is scaled by the true
+    rate. On two cores the usual one took a fifth of a training step.
+    """
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        if not 0.0 <= rate < 1.0:
+            raise ValueError(f"a dropout rate lies between 0 and 1, without 1; got {rate}")
+        self.dropped = min(255, round(rate * 256))
+
+    def forward(self, inputs: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        if not self.training or not self.dropped:
+            return inputs
+        numbers = torch.empty(-(-inputs.numel() // 8), dtype=torch.int64, device=inputs.device).random_(-(2**63), None)
+        kept = numbers.view(torch.uint8)[: inputs.numel()].view(inputs.shape) >= self.dropped
+        return inputs * kept.to(inputs.dtype).mul_(256 / (256 - self.dropped))
+
+
 class SinusoidalPositions(nn.Module):
     """Adds sines and cosines of the place (Vaswani et al. 2017, section 3.5). Any width, also an odd one."""
 
@@ -39,14 +60,13 @@ class SinusoidalPositions(nn.Module):
 class FeedForward(nn.Module):
     """The same small network at every place (Vaswani et al. 2017, equation 2)."""
 
-    def __init__(self, *, width: int, hidden: int, dropout: float) -> None:
+    def __init__(self, *, width: int, hidden: int) -> None:
         super().__init__()
         self.widen = nn.Linear(width, hidden)
         self.narrow = nn.Linear(hidden, width)
-        self.dropout = nn.Dropout(dropout)
 
     def forward(self, inputs: Float[Tensor, "*B T D"]) -> Float[Tensor, "*B T D"]:
-        return self.narrow(self.dropout(self.widen(inputs).relu()))
+        return self.narrow(self.widen(inputs).relu())
 
 
 class EncoderLayer(nn.Module):
@@ -65,8 +85,8 @@ class EncoderLayer(nn.Module):
         self.attention_norm = nn.LayerNorm(width)
         self.attention = multi_head(attention, width=width, heads=heads)
         self.feed_forward_norm = nn.LayerNorm(width)
-        self.feed_forward = FeedForward(width=width, hidden=hidden, dropout=dropout)
-        self.dropout = nn.Dropout(dropout)
+        self.feed_forward = FeedForward(width=width, hidden=hidden)
+        self.dropout = Dropout(dropout)
 
     def forward(self, inputs: Float[Tensor, "B T D"], mask: Tensor | None = None) -> Float[Tensor, "B T D"]:
         normed = self.attention_norm(inputs)
@@ -102,8 +122,8 @@ class DecoderLayer(nn.Module):
         self.gaze_norm = nn.LayerNorm(width)
         self.gaze = multi_head(gaze, width=width, heads=gaze_heads)
         self.feed_forward_norm = nn.LayerNorm(width)
-        self.feed_forward = FeedForward(width=width, hidden=hidden, dropout=dropout)
-        self.dropout = nn.Dropout(dropout)
+        self.feed_forward = FeedForward(width=width, hidden=hidden)
+        self.dropout = Dropout(dropout)
 
     def forward(
         self,
@@ -169,3 +189,13 @@ class Decoder(nn.Module):
             inputs, past = layer(inputs, past, source, state.source_mask, first=state.first)
             pasts.append(past)
         return self.norm(inputs), state._replace(past=tuple(pasts), first=state.first + inputs.shape[-2])
+
+
+def ambient(inputs: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """The inputs in the precision that autocast multiplies in, if it is on.
+
+    Layers that start from it stay in it. Left in float32, every one of their inputs would be cast again for every
+    matrix product: a third of a training step.
+    """
+    device = inputs.device.type
+    return inputs.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else inputs

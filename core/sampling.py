@@ -11,7 +11,7 @@ LONGEST = 32  # characters in a piece, with the sign for the space before it
 
 
 def drop_merges(word: str, scores: Mapping[str, float], dropout: float, random: Random) -> list[str]:
-    """Byte-pair merging in which each merge is left out with probability `dropout` at each step (Provilkov et al. 2020).
+    """Byte-pair merging where each step leaves each merge out with probability `dropout` (Provilkov et al. 2020).
 
     Dropout 0 is the plain split: the pair whose union scores best is merged first, the leftmost of equals.
     """

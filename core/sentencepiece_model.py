@@ -9,7 +9,7 @@ import sentencepiece
 from core.sampling import LONGEST
 
 KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}  # numbered as in the file
-SPECIAL = {"pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3}
+SPECIAL = (0, 1, 2, 3)  # the ids of padding, unknown, start and end
 
 
 def train_model(corpus: list[str], size: int, kind: str) -> bytes:
@@ -28,7 +28,10 @@ def train_model(corpus: list[str], size: int, kind: str) -> bytes:
             max_sentencepiece_length=LONGEST,  # 16, the default, splits long German words
             num_threads=1,
             minloglevel=2,
-            **SPECIAL,
+            pad_id=SPECIAL[0],
+            unk_id=SPECIAL[1],
+            bos_id=SPECIAL[2],
+            eos_id=SPECIAL[3],
         )
     except RuntimeError as error:
         raise ValueError(f"sentencepiece cannot learn {size} {kind} pieces from {len(corpus)} lines: {error}") from None
@@ -44,11 +47,10 @@ def open_model(model: bytes) -> sentencepiece.SentencePieceProcessor:
         processor.LoadFromSerializedProto(model)
     except RuntimeError as error:
         raise ValueError(f"not a sentencepiece model, or a damaged one ({error}): copy or train it again") from None
-    special = [processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id()]
-    wanted = list(SPECIAL.values())
-    if special != wanted or any(processor.is_byte(id) for id in range(processor.vocab_size())):
+    special = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
+    if special != SPECIAL or any(processor.is_byte(id) for id in range(processor.vocab_size())):
         raise ValueError(
-            f"a tokenizer from elsewhere: padding, unknown, start and end are {special}, not {wanted}, or it falls "
+            f"a tokenizer from elsewhere: padding, unknown, start and end are {special}, not {SPECIAL}, or it falls "
             "back to bytes. Train one with Tokenizer.train"
         )
     return processor

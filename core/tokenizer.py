@@ -54,7 +54,7 @@ class Tokenizer:
     with one (as in Chinese), it is a piece of its own with an empty label.
     """
 
-    PAD, UNKNOWN, START, END = SPECIAL.values()
+    PAD, UNKNOWN, START, END = SPECIAL
 
     def __init__(self, *, model: bytes):
         self._bytes = model

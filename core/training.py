@@ -1,11 +1,12 @@
 """Training a demo with Lightning: the best weights kept, the time foretold, Ctrl-C heeded."""
 
+import ctypes
 import logging
 import signal
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from core.evaluate import predict
 from core.run import load_weights, save_weights
 
 SCORE = "validation/score"
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
+"""Names of glibc's mallopt(3)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +62,7 @@ def fit(model: Demo, data: DemoData, training: Training, folder: Path, console: 
     ]
     if training.budget_minutes is not None:
         model.budget_seconds = 60.0 * training.budget_minutes
+    reuse_freed_memory()
     with quiet():
         trainer = L.Trainer(
             max_epochs=training.max_epochs,
@@ -128,6 +132,17 @@ def best_precision() -> str:
         return "bf16-mixed" if torch.cuda.is_bf16_supported(including_emulation=False) else "32-true"
     capabilities = getattr(torch.cpu, "get_capabilities", dict)()  # older releases cannot be asked
     return "bf16-mixed" if capabilities.get("amx_bf16") or capabilities.get("avx512_bf16") else "32-true"
+
+
+def reuse_freed_memory() -> None:
+    """Asks the C library to keep the memory it frees for the next batch (glibc only; elsewhere nothing happens).
+
+    By default it hands every large block back to the system and gets it again page by page: a tenth of a step.
+    """
+    with suppress(OSError, AttributeError, TypeError):
+        library = ctypes.CDLL(None)
+        library.mallopt(ctypes.c_int(M_MMAP_MAX), ctypes.c_int(0))
+        library.mallopt(ctypes.c_int(M_TRIM_THRESHOLD), ctypes.c_int(-1))
 
 
 @contextmanager

@@ -5,6 +5,7 @@ is one error with a suggestion, before anything is created. The signatures of th
 if its target takes it, and has the type stated there.
 """
 
+import copy
 import inspect
 import json
 import re
@@ -66,6 +67,17 @@ def compose(
         config = _assemble({**chosen, "data": "toy"}, values, folder)
         config["notice"] = f"{problem}:\nthis run uses TOY DATA in its place. To have other data:\n{WAYS_OUT}"
     return {**config, "data_requested": requested, "data_used": config["choices"]["data"]}
+
+
+def override(config: dict[str, Any], overrides: Sequence[str], *, only: str) -> dict[str, Any]:
+    """A finished configuration with other values below the key `only`; checked like a new one."""
+    changed = copy.deepcopy(config)
+    for key, text in map(_split, overrides):
+        if not key.startswith(f"{only}."):
+            raise ConfigError(f"{key}={text}: only {only}.KEY=VALUE can be changed here")
+        _set(changed, key, text)
+    check(changed)
+    return changed
 
 
 def instantiate(node: dict[str, Any], **extra: Any) -> Any:

@@ -12,8 +12,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-CHUNK = 2**25
-"""How many numbers the explicit road holds at once (128 MiB in float32); past it, queries go in chunks."""
+CHUNK = 2**22
+"""How many numbers the explicit road holds at once (16 MiB in float32); past it, queries go in chunks.
+
+Larger ones are no faster: the memory is asked of the system anew each time."""
 
 
 class Prepared(NamedTuple):

@@ -32,7 +32,7 @@ class AttentionMap:
     are no strings.
     """
 
-    weights: Float[np.ndarray, "H Q K"]
+    weights: Float[np.ndarray, "*H Q K"]
     _: KW_ONLY
     queries: Sequence[str]
     keys: Sequence[str]

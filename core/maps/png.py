@@ -4,7 +4,7 @@ import math
 import os
 import unicodedata
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -31,7 +31,7 @@ FONT, TITLE, SMALL, SLOPE = "DejaVu Sans", 10.5, 7.5, 55
 ITALICS = FontProperties(family=FONT, style="italic")
 DPI, WIDE, HIGH, CELL, FINE = 200, 2000, 1800, 58, 6
 """The most pixels that all cells take, across and down, and that one takes; below FINE there are no rules and dots."""
-MARGIN, GAP, LINE, RAMP = 36, 26, 34, 190
+MARGIN, GAP, LINE, RAMP = 36.0, 26.0, 34.0, 190.0
 """Pixels: round the picture, between panels, of a line of small type, and of the legend's colours."""
 
 
@@ -68,17 +68,16 @@ class _Sheet:
         first = _alike(maps)
         self.modules = [visible(each.name, 60) for each in maps] if len(maps) > 1 else []
         self.panels, self.special = _panels(maps), first.special
-        self.rows = 1 + max(row for row, *_ in self.panels)
-        self.columns = 1 + max(column for _, column, *_ in self.panels)
-        size = f"{self.rows} layers × {self.columns} heads"
-        self.title = visible(title or (size if self.modules else first.name), 90)
+        self.rows, self.columns = 1 + self.panels[-1][0], 1 + max(column for _, column, *_ in self.panels)
+        name = f"{self.rows} layers × {self.columns} heads" if self.modules else first.name
+        self.title = visible(title or name, 90)
         self.queries, self.keys = [visible(each) for each in first.queries], [visible(each) for each in first.keys]
         self.names = visible(first.origin.get("rows", "target")), visible(first.origin.get("columns", "source"))
         self.notes = [visible(first.name, 90)] if title else []
         texts = [self.title, *self.notes, *self.modules, *self.names, *self.queries, *self.keys]
         self.families, self.italics = _families("".join(texts)), _shown_by(findfont(ITALICS), 0, set("".join(texts)))
         largest = max(float(each.weights.max()) for each in maps)
-        self.scale = min((each for each in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5) if each >= largest), default=1.0)
+        self.scale = min((each for each in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5) if each > largest - 1e-6), default=1.0)
         self._size_cells()
         self._tell(blank=any(not each.weights.any(axis=-1).all() for each in maps))
         self._place()
@@ -89,11 +88,11 @@ class _Sheet:
         self.cell = min(CELL, *rooms)
         stretched = [max(self.cell, min(room, 4 * self.cell, 0.4 * CELL)) for room in rooms]
         # Whole pixels, or cells would come out unlike; a cell below one pixel stays a fraction.
-        self.across, self.down = (math.floor(size) if size >= 1 else size for size in stretched)
+        self.across, self.down = (float(math.floor(size)) if size >= 1 else size for size in stretched)
         self.type_size = min(9.5, max(6.0, 0.6 * min(self.across, self.down) * 72 / DPI))
         self.line = 1.25 * self.type_size * DPI / 72
-        self.lengths = [self.length(each, size=self.type_size) for each in self.keys]
-        self.slope = math.radians(SLOPE) if max(self.lengths) > 0.9 * self.across else 0.0
+        self.key_length = self.length(*self.keys, size=self.type_size)
+        self.slope = math.radians(SLOPE) if self.key_length > 0.9 * self.across else 0.0
         columns = self.line / self.across / math.sin(self.slope) if self.slope else 1
         self.steps = math.ceil(self.line / self.down), math.ceil(columns)
 
@@ -108,11 +107,11 @@ class _Sheet:
         self.legend = f"{self.scale:g}   attention weight{dots}{grey}"
 
     def _place(self) -> None:
-        key_height = max(self.lengths) * math.sin(self.slope) + self.line * math.cos(self.slope)
-        overhang = max(0, max(self.lengths) * math.cos(self.slope) - self.across / 2) if self.slope else 0
-        query_length = max(self.length(each, size=self.type_size) for each in self.queries[:: self.steps[0]])
-        self.left = round(MARGIN + LINE * bool(self.modules) + LINE + query_length + GAP)
-        self.top = round(MARGIN + LINE * (3.6 if self.notes else 2.4) + key_height + GAP)
+        key_height = self.key_length * math.sin(self.slope) + self.line * math.cos(self.slope)
+        overhang = max(0, self.key_length * math.cos(self.slope) - self.across / 2) if self.slope else 0
+        query_length = self.length(*self.queries, size=self.type_size)
+        self.left = 1.0 * round(MARGIN + LINE * bool(self.modules) + LINE + query_length + GAP)
+        self.top = 1.0 * round(MARGIN + LINE * (3.6 if self.notes else 2.4) + key_height + GAP)
         self.panel = self.across * len(self.keys), self.down * len(self.queries)
         self.pitch = self.panel[0] + GAP, self.panel[1] + GAP + LINE * (len(self.panels) > 1)
         right = self.left + self.columns * self.pitch[0] - GAP + overhang
@@ -122,7 +121,7 @@ class _Sheet:
         self.height = math.ceil(self.top + self.rows * self.pitch[1] + LINE + MARGIN)
 
     def box(self, x: float, y: float, width: float, height: float) -> tuple[float, float, float, float]:
-        """A box given in pixels, as matplotlib wants it: in fractions from the bottom left corner."""
+        """A box as matplotlib wants it: in fractions from the bottom left corner."""
         return x / self.width, 1 - (y + height) / self.height, width / self.width, height / self.height
 
     def type(self, *, size: float = SMALL, color: str = GREY, **more: Any) -> dict[str, Any]:
@@ -132,10 +131,14 @@ class _Sheet:
     def write(self, picture: Figure, x: float, y: float, text: str, **how: Any) -> None:
         picture.text(x / self.width, 1 - y / self.height, text, **self.type(**how))
 
-    def length(self, text: str, **how: Any) -> float:
-        """Width in pixels of a text once it is set."""
+    def length(self, *texts: str, **how: Any) -> float:
+        """Pixels that the longest text takes once it is set; of many, only those of the most bytes are measured."""
         canvas = FigureCanvasAgg(Figure((1, 1), dpi=DPI))
-        return canvas.figure.text(0, 0, text, **self.type(**how)).get_window_extent(canvas.get_renderer()).width
+        lines = [
+            canvas.figure.text(0, 0, each, **self.type(**how))
+            for each in sorted(set(texts), key=lambda text: len(text.encode()))[-12:]
+        ]
+        return max(line.get_window_extent(canvas.get_renderer()).width for line in lines)
 
 
 def _draw_panel(picture: Figure, sheet: _Sheet, panel: tuple[int, int, str, np.ndarray]) -> None:
@@ -154,12 +157,11 @@ def _draw_panel(picture: Figure, sheet: _Sheet, panel: tuple[int, int, str, np.n
         _mark_largest(axes, weights, sheet)
     axes.spines[:].set(color=RULE, linewidth=0.8)
     axes.tick_params(which="both", length=0, pad=4)
-    across, down = x + sheet.panel[0] / 2, y + sheet.panel[1] / 2
+    (across, down), middle = sheet.panel, {"ha": "center", "va": "center"}
     if len(sheet.panels) > 1:
-        sheet.write(picture, across, y + sheet.panel[1] + 0.75 * LINE, caption, ha="center", va="center")
+        sheet.write(picture, x + across / 2, y + down + 0.75 * LINE, caption, **middle)
     if sheet.modules and column == 0:
-        name = sheet.modules[row]
-        sheet.write(picture, MARGIN + LINE / 2, down, name, rotation=90, color=INK, ha="center", va="center")
+        sheet.write(picture, MARGIN + LINE / 2, y + down / 2, sheet.modules[row], rotation=90, color=INK, **middle)
 
 
 def _mark_largest(axes: Axes, weights: Float[np.ndarray, "Q K"], sheet: _Sheet) -> None:
@@ -185,15 +187,15 @@ def _label_columns(axes: Axes, sheet: _Sheet, show: bool) -> None:
     axes.set_xlabel(sheet.names[1] * show, labelpad=6, **sheet.type())
     for at, label in zip(places, axes.get_xticklabels(), strict=True):
         wide = any(unicodedata.east_asian_width(each) in "WF" for each in sheet.keys[at])  # reads badly on a slope
-        if sheet.slope and not (wide and sheet.lengths[at] < sheet.across):
-            label.set(rotation=SLOPE, ha="left", rotation_mode="anchor")
+        if sheet.slope and not (wide and sheet.length(sheet.keys[at], size=sheet.type_size) < sheet.across):
+            label.set(rotation=SLOPE, ha="left", va="center", rotation_mode="anchor")
         if sheet.special[at]:
             label.set(color=GREY, style="italic" if sheet.italics.issuperset(sheet.keys[at]) else "normal")
 
 
 def _draw_legend(picture: Figure, sheet: _Sheet) -> None:
     y = sheet.height - MARGIN - LINE / 2
-    ramp = picture.add_axes(sheet.box(sheet.left + 20, y - 7, RAMP, 14))
+    ramp = picture.add_axes(sheet.box(sheet.left + 20, y - 7, RAMP, 14.0))
     ramp.imshow(np.linspace(0, 1, 256)[None], cmap=COLOURS, aspect="auto")
     ramp.set(xticks=[], yticks=[])
     ramp.spines[:].set(color=RULE, linewidth=0.8)
@@ -215,12 +217,10 @@ def _alike(maps: Sequence[AttentionMap]) -> AttentionMap:
 def _panels(maps: Sequence[AttentionMap]) -> list[tuple[int, int, str, np.ndarray]]:
     """Row, column, caption and weights: a row a module, or the heads of a single one in rows, to be near square."""
     heads, queries, keys = maps[0].weights.shape
-
-    def unease(columns: int) -> float:
-        rows = math.ceil(heads / columns)
-        return abs(math.log(columns * keys / rows / queries / 1.4)) + (rows * columns - heads) / rows
-
-    columns = min(range(1, heads + 1), key=unease) if len(maps) == 1 else max(len(each.weights) for each in maps)
+    # A little wider than high, and few places empty.
+    ratio = keys / heads / queries / 1.4
+    shape = {each: abs(math.log(each**2 * ratio)) + (-heads) % each for each in range(1, heads + 1)}
+    columns = min(shape, key=shape.__getitem__) if len(maps) == 1 else max(len(each.weights) for each in maps)
     return [
         (row + head // columns, head % columns, f"head {head}", weights)
         for row, each in enumerate(maps)
@@ -235,16 +235,17 @@ def _ordinal(number: int) -> str:
 
 def _families(text: str) -> list[str]:
     """Font families that show every character of a text, as far as installed fonts can."""
-    families = [FONT]
-    missing = {each for each in text if unicodedata.category(each)[0] not in "CZ"}
+    families, missing = [FONT], {each for each in text if unicodedata.category(each)[0] not in "CZ"}
     missing -= _shown_by(findfont(FONT), 0, missing)
-    fonts = [(font.name, _shown_by(font.fname, font.index, missing)) for font in _installed(text)] if missing else []
-    for name, shown in sorted(fonts, key=lambda font: -len(font[1])):
-        if missing & shown:
-            families.append(name)
+    fonts = _installed(text) if missing else []
+    enough = next((font for font in fonts if _shown_by(font.fname, font.index, missing) == missing), None)
+    best = [enough] if enough else sorted(fonts, key=lambda each: -len(_shown_by(each.fname, each.index, missing)))
+    for font in best:
+        if shown := _shown_by(font.fname, font.index, missing):
+            families.append(font.name)
             missing -= shown
     if missing:
-        _warn_of_boxes(frozenset(map(_script, missing)))
+        _warn_of_boxes(_scripts(missing))
     return families
 
 
@@ -253,7 +254,7 @@ def _installed(text: str) -> list[FontEntry]:
     for path in sorted(set(findSystemFonts()) - {each.fname for each in fontManager.ttflist}):
         with suppress(RuntimeError, OSError):
             fontManager.addfont(path)
-    scripts = set(map(_script, text))
+    scripts = _scripts(text)
     region = "KR" if "HANGUL" in scripts else "JP" if scripts & {"HIRAGANA", "KATAKANA"} else "SC"
     # The last resort font claims every character, and draws a box.
     real = [each for each in fontManager.ttflist if each.style == "normal" and not each.name.startswith("Last Resort")]
@@ -275,9 +276,9 @@ def _charmap(path: str, face: int) -> np.ndarray:
     return np.array([], dtype=np.uint32)
 
 
-def _script(character: str) -> str:
-    """First word of the character's name, which for letters is their script."""
-    return unicodedata.name(character, "UNNAMED").replace("-", " ").split()[0]
+def _scripts(text: Iterable[str]) -> frozenset[str]:
+    """First words of the characters' names, which for letters are their scripts."""
+    return frozenset(unicodedata.name(each, "UNNAMED").replace("-", " ").split()[0] for each in text)
 
 
 @cache
@@ -292,9 +293,7 @@ def _warn_of_boxes(scripts: frozenset[str]) -> None:
 
 
 def _write(maps: Sequence[AttentionMap], path: str | os.PathLike[str], title: str | None) -> Path:
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), whole_file(path) as file:
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # `_warn_of_boxes` says it once
-        picture = figure(maps, title)
-        with whole_file(path) as file:
-            picture.savefig(file, format="png", dpi=DPI)
+        figure(maps, title).savefig(file, format="png", dpi=DPI)
     return Path(path)

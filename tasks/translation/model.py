@@ -8,7 +8,7 @@ from torch.nn import functional as F
 from core.attention import AttentionFactory
 from core.decode import Decoded, greedy
 from core.demo import Demo
-from core.layers import Decoder, DecoderState, Encoder, SinusoidalPositions
+from core.layers import Decoder, DecoderState, Dropout, Encoder, SinusoidalPositions, ambient
 from core.text import Tokenizer
 from tasks.translation.data import Batch
 
@@ -41,14 +41,14 @@ class TransformerTranslation(Demo):
         self.embedding = nn.Embedding(vocabulary, width)
         nn.init.normal_(self.embedding.weight, std=width**-0.5)
         self.positions = SinusoidalPositions(width=width, max_length=max_length + 1)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         layer = {"width": width, "heads": heads, "hidden": hidden, "dropout": dropout}
         self.encoder = Encoder(layers=encoder_layers, **layer)
         self.decoder = Decoder(layers=decoder_layers, gaze=attention, gaze_heads=gaze_heads, **layer)
 
     def embed(self, tokens: Int[Tensor, "B T"], *, first: int = 0) -> Float[Tensor, "B T D"]:
         embedded = self.embedding(tokens) * self.embedding.embedding_dim**0.5
-        return self.dropout(self.positions(embedded, first=first))
+        return self.dropout(ambient(self.positions(embedded, first=first)))
 
     def encode(self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B 1 S"]) -> DecoderState:
         """Reads the source; returns the state before the first target token."""

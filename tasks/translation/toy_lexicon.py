@@ -6,20 +6,20 @@ together stay near 250 a language, small enough for one vocabulary entry a form.
 
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+Concept = tuple[Any, str]  # a part of a derivation, and what is said of it: (clause, "verb")
 
 
 class Token(NamedTuple):
     """A word, and the concepts that it realises; words of two languages that share one are partners."""
 
     text: str
-    concepts: tuple[object, ...]
+    concepts: tuple[Concept, ...]
 
 
-def say(text: str, *concepts: object) -> list[Token]:
+def say(text: str, *concepts: Concept) -> list[Token]:
     """Say words, perhaps none, that all realise the same concepts."""
-    if " " not in text:  # only for speed
-        return [Token(text, concepts)] if text else []
     return [Token(word, concepts) for word in text.split()]
 
 
@@ -36,8 +36,8 @@ class Noun:
 
 
 def noun(gender: str, german: str, english: str, kinds: str, adjectives: str, oblique: str = "") -> Noun:
-    lists = [tuple(text.split()) for text in (german, english, kinds, adjectives)]
-    return Noun(gender, *lists, oblique or lists[0][0])
+    forms, translations, sorts, epithets = (tuple(text.split()) for text in (german, english, kinds, adjectives))
+    return Noun(gender, forms, translations, sorts, epithets, oblique or forms[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +62,8 @@ def verb(german: str, english: str, subjects: str, objects: str = "", places: st
     """Build a verb from "an|rufen ruft angerufen" and "call calls called called"."""
     infinitive, singular, *participle = german.split()
     particle, _, stem = infinitive.rpartition("|")
-    lists = [tuple(text.split()) for text in (english, subjects, objects, places)]
-    return Verb(particle, stem, singular, "".join(participle), *lists, **more)
+    forms, agents, themes, sites = (tuple(text.split()) for text in (english, subjects, objects, places))
+    return Verb(particle, stem, singular, "".join(participle), forms, agents, themes, sites, **more)
 
 
 def glossary(text: str) -> dict[str, str]:
@@ -246,19 +246,17 @@ class NounPhrase:
     def german(self, case: str) -> list[Token]:
         determiner, ending = german_determiner(self.determiner, case, "p" if self.plural else self.noun.gender)
         noun = self.noun.german[self.plural] if self.plural or case == "nominative" else self.noun.oblique
-        return [
-            *say(determiner, (self, "determiner")),
-            *(Token(adjective + ending, ((self, adjective),)) for adjective in self.adjectives),
-            Token(noun, ((self, "noun"),)),
-        ]
+        tokens = [Token(determiner, ((self, "determiner"),))] if determiner else []
+        tokens += [Token(adjective + ending, ((self, adjective),)) for adjective in self.adjectives]
+        return [*tokens, Token(noun, ((self, "noun"),))]
 
     def english(self) -> list[Token]:
         tokens = [Token(ADJECTIVES[adjective], ((self, adjective),)) for adjective in self.adjectives]
-        tokens += say(self.noun.english[self.plural], (self, "noun"))
+        tokens += [Token(self.noun.english[self.plural], ((self, "noun"),))]
         determiner = "any" if self.determiner == "not a" and self.plural else self.determiner.removeprefix("not ")
         if determiner == "a" and tokens[0].text[0] in "aeiou":
             determiner = "an"
-        return [*say(determiner, (self, "determiner")), *tokens]
+        return [Token(determiner, ((self, "determiner"),)), *tokens] if determiner else tokens
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,10 +268,10 @@ class Pronoun:
     determiner: str = ""
 
     def german(self, case: str) -> list[Token]:
-        return say(PRONOUNS[self.person], (self, "pronoun"))
+        return [Token(PRONOUNS[self.person], ((self, "pronoun"),))]
 
     def english(self) -> list[Token]:
-        return say(self.person, (self, "pronoun"))
+        return [Token(self.person, ((self, "pronoun"),))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,7 +287,7 @@ class PrepositionalPhrase:
         if self.preposition in ("in", "an") and phrase[0].text == "dem":
             contracted = {"in": "im", "an": "am"}[self.preposition]
             return [Token(contracted, ((self, "preposition"), *phrase[0].concepts)), *phrase[1:]]
-        return [*say(self.preposition, (self, "preposition")), *phrase]
+        return [Token(self.preposition, ((self, "preposition"),)), *phrase]
 
     def english(self) -> list[Token]:
         return [*say(self.translation, (self, "preposition")), *self.phrase.english()]
