@@ -14,9 +14,6 @@ from core.demo import Prediction
 from core.maps import AttentionMap
 from core.metrics import Score
 
-POOL = 50
-"""Examples are sorted by length inside pools of about this many batches, then the batches are shuffled."""
-
 
 class MapScores(NamedTuple):
     """Scores of attention maps, and the table of all heads and readings that they were chosen from."""
@@ -37,6 +34,8 @@ class DemoData(L.LightningDataModule):
 
     def __init__(self, *, tokens_per_batch: int, seed: int = 0) -> None:
         super().__init__()
+        if tokens_per_batch < 1:
+            raise ValueError(f"tokens_per_batch must be at least 1; got {tokens_per_batch}")
         self.tokens_per_batch = tokens_per_batch
         self.seed = seed
         self.splits: dict[str, list[Any]] = {}
@@ -87,7 +86,10 @@ class DemoData(L.LightningDataModule):
         """The weights of one example, by module, as maps with labels."""
 
     def map_scores(
-        self, maps: Callable[[Sequence[Any]], Iterator[list[AttentionMap]]], validation: Sequence[Any], test: Sequence[Any]
+        self,
+        maps: Callable[[Sequence[Any]], Iterator[list[AttentionMap]]],
+        validation: Sequence[Any],
+        test: Sequence[Any],
     ) -> MapScores:
         """How right the maps are, where the data know: what is chosen is chosen on validation, and scored on test.
 
@@ -96,10 +98,14 @@ class DemoData(L.LightningDataModule):
         return MapScores({}, [])
 
     def batches(self, examples: Sequence[Any]) -> list[list[int]]:
-        """Numbers of all examples in batches of like length, longest last; those of size 0 are left out."""
+        """Numbers of all examples in batches of like length, longest last; those of size 0 are left out.
+
+        They are larger than in training: nothing is kept for a backward pass, and each step of a generation costs
+        nearly the same for many rows as for few.
+        """
         sizes = [self.size(example) for example in examples]
         order = sorted((n for n, size in enumerate(sizes) if size), key=lambda n: (sizes[n], n))
-        return list(pack(order, sizes, self.tokens_per_batch))
+        return list(pack(order, sizes, 4 * self.tokens_per_batch))
 
     def train_dataloader(self) -> DataLoader:
         sizes = [self.size(example) for example in self.splits["train"]]
@@ -128,6 +134,10 @@ class Batches(Dataset):
 class TokenBatches:
     """A sampler of batches with at most `tokens` padded tokens each, in an order of its own for each seed and epoch.
 
+    Examples are shuffled and then sorted by size, so a batch holds whatever examples of its size came together, and
+    the batches are shuffled again. Every epoch has the same number of batches: Lightning counts them once and times
+    its validations by that.
+
     It stands where a DataLoader has its sampler (`batch_size=None`), for there Lightning calls `set_epoch`; on a
     batch sampler of one's own it does not, and every epoch would repeat the first.
     """
@@ -142,12 +152,7 @@ class TokenBatches:
     def arrange(self, chance: random.Random) -> list[list[int]]:
         order = [number for number, size in enumerate(self.sizes) if size]
         chance.shuffle(order)
-        mean = max(1.0, sum(self.sizes) / max(1, len(order)))
-        pool = max(1, int(POOL * self.tokens / mean))
-        batches = []
-        for start in range(0, len(order), pool):
-            near = sorted(order[start : start + pool], key=self.sizes.__getitem__)
-            batches += pack(near, self.sizes, self.tokens)
+        batches = list(pack(sorted(order, key=self.sizes.__getitem__), self.sizes, self.tokens))
         chance.shuffle(batches)
         return batches
 

@@ -25,7 +25,13 @@ class Decoded(NamedTuple):
 
 @torch.no_grad()
 def greedy(
-    step: Step, state: State, *, start: int, end: int, limits: Int[Tensor, "B"], never: Sequence[int] = ()  # noqa: F821
+    step: Step,
+    state: State,
+    *,
+    start: int,
+    end: int,
+    limits: Int[Tensor, " B"],
+    never: Sequence[int] = (),
 ) -> list[Decoded]:
     """The likeliest token at every step, until `end`, or until a row has as many tokens as its limit.
 
@@ -45,9 +51,13 @@ def greedy(
     if not tokens:
         return []
     return [
-        _decoded(*row) for row in zip(
-            torch.cat(tokens, 1).tolist(), torch.cat(scores, 1).tolist(),
-            torch.cat(ended, 1).tolist(), limits.tolist(), strict=True,
+        _decoded(*row)
+        for row in zip(
+            torch.cat(tokens, 1).tolist(),
+            torch.cat(scores, 1).tolist(),
+            torch.cat(ended, 1).tolist(),
+            limits.tolist(),
+            strict=True,
         )
     ]
 

@@ -27,6 +27,10 @@ class Demo(L.LightningModule):
 
     def __init__(self, *, learning_rate: float, warmup_steps: int, weight_decay: float) -> None:
         super().__init__()
+        if learning_rate <= 0 or weight_decay < 0:
+            raise ValueError(
+                f"learning_rate must be above 0 and weight_decay not below it; got {learning_rate} and {weight_decay}"
+            )
         self.learning_rate, self.warmup_steps, self.weight_decay = learning_rate, warmup_steps, weight_decay
         self.budget_seconds = math.inf
         self.started = math.inf

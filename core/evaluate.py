@@ -1,4 +1,4 @@
-"""What a model is worth on examples, and where it looks: used after training, by evaluate.py, and on a user's inputs."""
+"""What a model is worth on examples, and where it looks: after training, in evaluate.py, on a user's inputs."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -54,7 +54,9 @@ def evaluate(model: Demo, data: DemoData, examples: Sequence[Any]) -> Evaluation
     predictions = predict(model, data, examples)
     scores = data.scores(examples, predictions)
     perplexity = math.exp(min(mean_loss(model, data, examples), 700.0))
-    return Evaluation(scores | {"perplexity": Score(perplexity, "of the reference's tokens, exp of the mean loss")}, predictions)
+    return Evaluation(
+        scores | {"perplexity": Score(perplexity, "of the reference's tokens, exp of the mean loss")}, predictions
+    )
 
 
 @torch.inference_mode()

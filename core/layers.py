@@ -145,7 +145,7 @@ class DecoderLayer(nn.Module):
 
 
 class DecoderState(NamedTuple):
-    """All that a step needs besides its tokens, a `Prepared` a layer. The caller holds it; no module keeps any of it."""
+    """All that a step needs besides its tokens, a `Prepared` a layer. The caller holds it; no module keeps it."""
 
     source: tuple[Prepared, ...]
     source_mask: Bool[Tensor, "B 1 S"]
@@ -169,9 +169,7 @@ class Decoder(nn.Module):
     ) -> None:
         super().__init__()
         self.layers = nn.ModuleList(
-            DecoderLayer(
-                width=width, heads=heads, hidden=hidden, dropout=dropout, gaze=gaze, gaze_heads=gaze_heads
-            )
+            DecoderLayer(width=width, heads=heads, hidden=hidden, dropout=dropout, gaze=gaze, gaze_heads=gaze_heads)
             for _ in range(layers)
         )
         self.norm = nn.LayerNorm(width)

@@ -5,7 +5,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 
-def padding(lengths: Int[Tensor, "B"], keys: int) -> Bool[Tensor, "B 1 K"]:  # noqa: F821
+def padding(lengths: Int[Tensor, " B"], keys: int) -> Bool[Tensor, "B 1 K"]:
     """Each sequence of a batch may attend to its own first `length` keys and to no padding."""
     return (torch.arange(keys, device=lengths.device) < lengths[:, None]).unsqueeze(-2)
 

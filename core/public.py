@@ -1,5 +1,6 @@
 """Public data sets through `datasets`: the probe, the loading, and errors that name the ways out."""
 
+import logging
 import os
 import threading
 from collections.abc import Sequence
@@ -9,7 +10,8 @@ from datasets import DatasetDict, load_dataset
 
 PROBE_SECONDS = 3.0
 WAYS_OUT = (
-    "Ways out: a mirror with HF_ENDPOINT=https://..., a local copy with data.path=DIR, or the built-in set with data=toy."
+    "Ways out: a mirror with HF_ENDPOINT=https://..., a local copy with data.path=DIR, "
+    "or the built-in set with data=toy."
 )
 
 
@@ -26,7 +28,7 @@ def reachable(path: str) -> bool:
     if Path(path).expanduser().exists() or _cached(path):
         return True
     answers: list[bool] = []
-    # A name that does not resolve can hang longer than any time limit of a request: so a thread, left behind if need be.
+    # A name that does not resolve can hang longer than a request's time limit: so a thread, left behind if need be.
     probe = threading.Thread(target=lambda: answers.append(_hub_answers(path)), daemon=True)
     probe.start()
     probe.join(PROBE_SECONDS)
@@ -35,8 +37,11 @@ def reachable(path: str) -> bool:
 
 def _cached(path: str) -> bool:
     from datasets.config import HF_DATASETS_CACHE
+    from datasets.naming import camelcase_to_snakecase
 
-    return (Path(HF_DATASETS_CACHE) / path.replace("/", "___")).exists()
+    *owner, name = path.split("/")
+    folder = Path(HF_DATASETS_CACHE) / "___".join([*owner, camelcase_to_snakecase(name)])
+    return any(folder.rglob("dataset_info.json"))  # a download that broke off has none
 
 
 def _hub_answers(path: str) -> bool:
@@ -62,6 +67,7 @@ def load_public(path: str, *, columns: Sequence[str], splits: Sequence[str]) -> 
     local = Path(path).expanduser()
     if not local.exists() and (path.startswith((".", "/", "~")) or path.count("/") != 1):
         raise DataError(f"data.path={path}: there is no such folder (from {os.getcwd()}). {WAYS_OUT}")
+    logging.getLogger("huggingface_hub.repocard").setLevel(logging.ERROR)  # a folder needs no card
     try:
         loaded = load_dataset(str(local) if local.exists() else path)
     except Exception as error:

@@ -3,7 +3,7 @@
 import importlib
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -46,7 +46,8 @@ def make_folder(output: str, task: str, *, suffix: str = "") -> Path:
             if not parent.is_dir():
                 raise RunError(f"output={output}: {parent} is not a folder that runs can be kept in") from error
         except OSError as error:
-            raise RunError(f"output={output}: cannot make {folder}: {error.strerror}. Choose another: output=DIR") from error
+            problem = f"output={output}: cannot make {folder}: {error.strerror}"
+            raise RunError(f"{problem}. Choose another: output=DIR") from error
     raise RunError(f"{parent} holds a thousand runs of this second")
 
 
@@ -65,13 +66,12 @@ def mark_latest(folder: Path) -> None:
 @contextmanager
 def written(path: Path) -> Iterator[Path]:
     """A temporary name in the same folder, renamed to the final one only when the block has finished well."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    os.close(handle)
+    scratch = path.with_name(f".{path.name}-{secrets.token_hex(6)}")
     try:
-        yield Path(name)
-        os.replace(name, path)
+        yield scratch
+        os.replace(scratch, path)
     finally:
-        Path(name).unlink(missing_ok=True)
+        scratch.unlink(missing_ok=True)
 
 
 def write_json(content: Any, path: Path) -> None:
@@ -86,8 +86,9 @@ def write_yaml(content: Mapping[str, Any], path: Path) -> None:
 
 def save_weights(model: Demo, path: Path, fingerprint: Mapping[str, str]) -> None:
     """Weights as safetensors; the fingerprint of the vocabulary travels in the same file."""
+    weights = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
     with written(path) as scratch:
-        save_file({name: tensor.contiguous() for name, tensor in model.state_dict().items()}, scratch, dict(fingerprint))
+        save_file(weights, scratch, dict(fingerprint))
 
 
 def load_weights(model: Demo, path: Path, fingerprint: Mapping[str, str]) -> None:
@@ -153,15 +154,43 @@ def load(folder: str | Path) -> Run:
         RunError: if there is no complete run, or if its configuration names a class that is not this project's.
     """
     folder = find(Path(folder).expanduser())
-    try:
-        config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise RunError(f"cannot read {folder / 'config.yaml'}: {str(error).splitlines()[0]}") from error
-    data = build(config["data"])
-    data.restore(folder)
-    model = build(config["model"])
+    config = read_config(folder / "config.yaml")
+    data, model = rebuild(config, folder)
     load_weights(model, folder / "model.safetensors", data.fingerprint())
     return Run(folder, config, model.eval(), data)
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """A run's configuration as plain values, once every class that it names anywhere is sure to be this project's."""
+    try:
+        config = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise RunError(f"cannot read {path}: {str(error).splitlines()[0]}") from error
+    if not isinstance(config, dict) or not {"data", "model"} <= config.keys():
+        raise RunError(f"{path} is no configuration of a run: it must have the keys data and model")
+    for target in targets(config):
+        own_class(target)
+    return config
+
+
+def targets(node: Any) -> Iterator[str]:
+    """Every `_target_` in a configuration, however deep."""
+    if isinstance(node, dict) and "_target_" in node:
+        yield node["_target_"]
+    for inner in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from targets(inner)
+
+
+def rebuild(config: Mapping[str, Any], folder: Path) -> tuple[DemoData, Demo]:
+    """The data module, ready to read inputs, and the model, still without its weights."""
+    try:
+        data, model = build(config["data"]), build(config["model"])
+        if not isinstance(data, DemoData) or not isinstance(model, Demo):
+            raise TypeError(f"data is {type(data).__name__} and model is {type(model).__name__}")
+        data.restore(folder)
+    except (TypeError, ValueError, RuntimeError, OSError) as error:
+        raise RunError(f"{folder} cannot be read back: {error}") from error
+    return data, model
 
 
 def find(folder: Path) -> Path:
@@ -172,11 +201,11 @@ def find(folder: Path) -> Path:
         return folder
     near = folder if folder.is_dir() else folder.parent
     runs = sorted(str(path.parent) for pattern in ("*", "*/*") for path in near.glob(f"{pattern}/config.yaml"))
-    there = f"Runs near by: {', '.join(runs[-5:])}" if runs else f"No runs in {near}; train one: python scripts/train.py"
-    raise RunError(f"there is no run at {folder}. {there}")
+    near_by = f"Runs near by: {', '.join(runs[-5:])}" if runs else f"There is none in {near} either"
+    raise RunError(f"there is no run at {folder}. {near_by}. Train one: python scripts/train.py")
 
 
-def build(node: Any, **more: Any) -> Any:
+def build(node: Any) -> Any:
     """What a configuration node describes: an object of one of this project's classes, its nodes built first.
 
     Raises:
@@ -191,7 +220,7 @@ def build(node: Any, **more: Any) -> Any:
     if "_target_" not in node:
         return arguments
     made = own_class(node["_target_"])
-    return partial(made, **arguments, **more) if node.get("_partial_") else made(**arguments, **more)
+    return partial(made, **arguments) if node.get("_partial_") else made(**arguments)
 
 
 def own_class(target: str) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core.tokenizer import Pieces, Tokenizer, clean, cut
 
-__all__ = ["Pieces", "Tokenizer", "clean", "cut", "read_lines", "read_parallel", "word_of_piece", "words"]
+__all__ = ["Pieces", "Tokenizer", "clean", "cut", "lines_of", "read_lines", "read_parallel", "word_of_piece", "words"]
 
 # How the names of characters begin in scripts that are written without spaces between words.
 _UNSPACED = ("CJK UNIFIED", "CJK COMPATIBILITY IDEOGRAPH", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "HALFWIDTH KATAKANA")
@@ -16,17 +16,22 @@ _UNSPACED += ("THAI", "LAO", "KHMER", "MYANMAR")
 
 
 def read_lines(path: str | Path) -> list[str]:
-    """The lines of a UTF-8 file, which end at \\n or \\r\\n and nowhere else; a byte order mark is dropped.
+    """The lines of a UTF-8 file."""
+    return lines_of(Path(path).read_bytes(), str(path))
 
-    `str.splitlines` would also split at U+2028, U+0085 and form feeds, and parallel files would drift apart.
+
+def lines_of(data: bytes, name: str) -> list[str]:
+    """Lines of UTF-8 that end at \\n or \\r\\n and nowhere else; a byte order mark is dropped.
+
+    `str.splitlines` would also split at U+2028, U+0085 and form feeds, and parallel files would drift apart. Raises
+    ValueError for other encodings, with the `name` of where it came from and the place.
     """
-    data = Path(path).read_bytes()
     text = data.removeprefix(b"\xef\xbb\xbf")
     try:
         lines = text.decode("utf-8").split("\n")
     except UnicodeDecodeError as error:
         offset = error.start + len(data) - len(text)
-        raise ValueError(f"{path} is not UTF-8 at byte {offset} (0x{data[offset]:02x}): save it as UTF-8") from None
+        raise ValueError(f"{name} is not UTF-8 at byte {offset} (0x{data[offset]:02x}): save it as UTF-8") from None
     if lines[-1] == "":
         lines.pop()
     return [line.removesuffix("\r") for line in lines]

@@ -45,8 +45,12 @@ class Training:
                 raise ValueError(f"{name} must be at least 1; got {getattr(self, name)}")
         if self.budget_minutes is not None and self.budget_minutes <= 0:
             raise ValueError(f"budget_minutes must be above 0, or null for no budget; got {self.budget_minutes}")
-        if self.train_batches is not None and self.train_batches < 1:
-            raise ValueError(f"train_batches must be at least 1, or null for all; got {self.train_batches}")
+        for name in ("train_batches", "eval_examples"):
+            if (count := getattr(self, name)) is not None and count < 1:
+                raise ValueError(f"{name} must be at least 1, or null for all; got {count}")
+        for name in ("gradient_clip", "map_examples"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be below 0, which stands for none; got {getattr(self, name)}")
         if self.precision not in ("auto", "bf16-mixed", "32-true"):
             raise ValueError(f"precision must be auto, bf16-mixed or 32-true; got {self.precision!r}")
 
@@ -100,7 +104,9 @@ class KeepBest(L.Callback):
         self.score, self.epoch = float("-inf"), 0
 
     def on_validation_epoch_end(self, trainer: L.Trainer, model: L.LightningModule) -> None:
-        scores = self.data.scores(self.examples, predict(model, self.data, self.examples))
+        with trainer.precision_plugin.forward_context():
+            predictions = predict(model, self.data, self.examples)
+        scores = self.data.scores(self.examples, predictions)
         score = scores[self.data.score_name].value
         model.log(SCORE, score)
         if score > self.score:

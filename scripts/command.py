@@ -14,29 +14,26 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def command(main: Callable[[list[str]], None]) -> None:
-    """Runs a command. What a person can mend is said in a line or three, with status 2; anything else is a traceback."""
+    """Runs a command. What a person can mend is said in a few lines, with status 2; anything else is a traceback."""
     import core
 
     if Path(core.__file__).resolve().parent.parent != ROOT:
         print(f"note: `core` comes from {core.__file__}, not from {ROOT}: pip install -e {ROOT}", file=sys.stderr)
+    from compose import ConfigError
     from core.public import DataError
     from core.run import RunError
 
-    from compose import ConfigError
-
     try:
         main(sys.argv[1:])
-    except (ConfigError, DataError, RunError) as error:
+    except BrokenPipeError:  # whoever read the output wants no more of it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it closes the pipe
+        sys.exit(0)
+    except (ConfigError, DataError, RunError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
-    except OSError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(1)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         sys.exit(130)
-    except BrokenPipeError:
-        sys.exit(0)
 
 
 def table(title: str, rows: Mapping[str, tuple[float, str]]) -> Table:

@@ -6,17 +6,13 @@ if its target takes it, and has the type stated there.
 """
 
 import copy
-import inspect
-import json
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from functools import partial
-from importlib import import_module
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Literal, NoReturn, Union, get_args, get_origin
+from typing import Any
 
 import hydra
 import yaml
@@ -26,12 +22,10 @@ from hydra.errors import HydraException, InstantiationException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from signatures import ConfigError, check, demand, fits, parameters_of, shown, supplied, unknown, walk
+
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 ALIASES = {"data.fallback": "fallback"}  # reads well beside data, but is no argument of a data class
-SUPPLIED = {"vocabulary"}  # given to instantiate() by a script: known only once the data is there
-SUPPLIED_TO_FACTORIES = {"query_dim", "key_dim", "heads"}  # given by the model to a `_partial_` node
-SPECIAL = r"_\w+_"  # Hydra's own keys: _target_, _partial_
-
 EXAMPLES = """\
   python scripts/train.py data=toy                             two minutes, maps at the end
   python scripts/train.py attention=additive model.width=128   another mechanism, another number
@@ -40,10 +34,6 @@ WAYS_OUT = """\
   a mirror of the hub        set HF_ENDPOINT=https://hf-mirror.com (or another) and run again
   a folder on this machine   data.path=DIR, in the same layout as on the hub
   the built-in toy set       data=toy"""
-
-
-class ConfigError(ValueError):
-    """A configuration that cannot run. Its message is for whoever typed it: the key, the value, what is valid."""
 
 
 def compose(
@@ -96,22 +86,6 @@ def instantiate(node: dict[str, Any], **extra: Any) -> Any:
         raise ConfigError(f"{node['_target_'].rpartition('.')[2]}: {reason}") from error
 
 
-def check(config: dict[str, Any]) -> None:
-    """Binds every node to the signature of its `_target_`, types included, and builds none of them."""
-    for key, node in _walk(config):
-        if not isinstance(node, dict) or "_target_" not in node:
-            continue
-        parameters = _parameters(node, key)
-        given = {name: value for name, value in node.items() if not re.fullmatch(SPECIAL, name)}
-        for name, value in given.items():
-            if name not in parameters:
-                _unknown(f"{key}.{name}", value, [f"{key}.{other}" for other in parameters])
-            _demand(f"{key}.{name}", value, parameters[name].annotation)
-        required = {name for name, parameter in parameters.items() if parameter.default is parameter.empty}
-        if missing := required - set(given) - _supplied(node):
-            raise ConfigError(f"{key}: {node['_target_']} also needs {', '.join(sorted(missing))}")
-
-
 def named_by_user(overrides: Iterable[str]) -> set[str]:
     """The groups and top-level keys that were typed: {"data", "model"} for `data.path=x model=y`."""
     return {re.split(r"[.@]", _split(argument)[0])[0] for argument in overrides}
@@ -131,9 +105,9 @@ def help_text(overrides: Sequence[str] = (), *, folder: Path = CONFIGS) -> str:
     for group in _groups(folder):
         words = [f"{name}*" if name == picked[group] else name for name in _choices(group, chosen["task"], folder)]
         lines.append(textwrap.fill(" ".join(words), 110, initial_indent=f"  {group:11} ", subsequent_indent=" " * 14))
-    values = dict(_walk(_resolved(pages)))
+    values = dict(walk(_resolved(pages)))
     lines += ["", "Keys and their values now:"]
-    lines += [f"  {key}={_shown(values[key])}" for key, _ in _walk(pages) if not isinstance(values[key], dict)]
+    lines += [f"  {key}={shown(values[key])}" for key, _ in walk(pages) if not isinstance(values[key], dict)]
     return "\n".join([*lines, "", "Examples:", EXAMPLES])
 
 
@@ -224,10 +198,10 @@ def _set(pages: dict[str, Any], key: str, text: str) -> None:
     schema = _schema(node, ".".join(places))
     if name not in schema:
         siblings = [".".join([*places, other]) for other in schema]
-        _unknown(key, text, siblings or list(pages), elsewhere=dict(_walk(pages)))
+        unknown(key, text, siblings or list(pages), elsewhere=dict(walk(pages)))
     value = _read(text, schema[name])
     if not (isinstance(value, str) and "${" in value):
-        _demand(key, value, schema[name])
+        demand(key, value, schema[name])
     node[name] = value
 
 
@@ -237,8 +211,8 @@ def _schema(node: Any, key: str) -> dict[str, Any]:
         return {}
     if "_target_" not in node:
         return {name: Any if value is None else type(value) for name, value in node.items()}
-    types = {name: parameter.annotation for name, parameter in _parameters(node, key).items()}
-    return {name: wanted for name, wanted in types.items() if name in node or name not in _supplied(node)}
+    types = {name: parameter.annotation for name, parameter in parameters_of(node, key).items()}
+    return {name: wanted for name, wanted in types.items() if name in node or name not in supplied(node)}
 
 
 def _read(text: str, wanted: Any) -> Any:
@@ -248,65 +222,9 @@ def _read(text: str, wanted: Any) -> Any:
         value = text if override.is_sweep_override() else override.value()
     except HydraException:
         value = text
-    takes_text = _fits("", wanted)
-    if not isinstance(value, str) and (_fits(value, wanted) or not takes_text):
+    takes_text = fits("", wanted)
+    if not isinstance(value, str) and (fits(value, wanted) or not takes_text):
         return value
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         text = text[1:-1]
     return re.sub(r"(\\*)\$\{", r"\1\1\\${", text) if takes_text else text  # no interpolation inside text
-
-
-def _unknown(key: str, value: Any, valid: Sequence[str], elsewhere: Iterable[str] = ()) -> NoReturn:
-    names = {other.rpartition(".")[2]: other for other in [*elsewhere, *valid]}
-    near = get_close_matches(key.rpartition(".")[2], names, n=1)
-    hint = f" Did you mean {names[near[0]]}?" if near else ""
-    raise ConfigError(f"{key}={_shown(value)}: no such key.{hint}\nValid: {', '.join(valid)}")
-
-
-def _shown(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _walk(tree: dict[str, Any], key: str = "") -> Iterator[tuple[str, Any]]:
-    """Everything below a dict with its dotted key, an outer node before what it holds; Hydra's own keys left out."""
-    for name, value in tree.items():
-        if not re.fullmatch(SPECIAL, name):
-            yield f"{key}{name}", value
-            if isinstance(value, dict):
-                yield from _walk(value, f"{key}{name}.")
-
-
-def _parameters(node: dict[str, Any], key: str) -> Mapping[str, inspect.Parameter]:
-    module, _, name = node["_target_"].rpartition(".")
-    try:
-        target = getattr(import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"{key}._target_={node['_target_']}: cannot be imported: {error}") from error
-    return inspect.signature(target, eval_str=True).parameters
-
-
-def _supplied(node: dict[str, Any]) -> set[str]:
-    return SUPPLIED_TO_FACTORIES if node.get("_partial_") else SUPPLIED
-
-
-def _demand(key: str, value: Any, wanted: Any) -> None:
-    if not _fits(value, wanted):
-        raise ConfigError(f"{key}={_shown(value)}: expected {inspect.formatannotation(wanted)}")
-
-
-def _fits(value: Any, wanted: Any) -> bool:
-    """Whether a value from YAML is of a type: an int will do as a float, a bool not as an int, a node as any object."""
-    origin, inner = get_origin(wanted), get_args(wanted)
-    if wanted in (Any, inspect.Parameter.empty):
-        return True
-    if origin in (Union, UnionType):
-        return any(_fits(value, one) for one in inner)
-    if origin is Literal:
-        return value in inner
-    if wanted is float:
-        return type(value) in (int, float)
-    if wanted in (int, bool, str, NoneType):
-        return type(value) is wanted
-    if (origin or wanted) in (list, tuple):
-        return isinstance(value, list) and all(_fits(each, inner[0]) for each in value if inner)
-    return isinstance(value, dict)

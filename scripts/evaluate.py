@@ -1,4 +1,4 @@
-"""Score a trained model again, or on other data: `python scripts/evaluate.py outputs/translation/latest --split test`"""
+"""Score a trained model again, or on other data: `python scripts/evaluate.py outputs/translation/latest`"""
 
 import argparse
 import json
@@ -13,7 +13,7 @@ def main(arguments: list[str]) -> None:
     options.add_argument("overrides", metavar="data.KEY=VALUE", nargs="*", help="other data, such as data.path=DIR")
     options.add_argument("--split", default="test", help="train, validation or test (default: test)")
     options.add_argument("--json", action="store_true", help="print scores and predictions as JSON")
-    chosen = options.parse_args(arguments)
+    chosen = options.parse_intermixed_args(arguments)
 
     from core.evaluate import attention_maps, evaluate
     from core.run import load

@@ -22,19 +22,18 @@ def inputs(arguments: argparse.Namespace) -> list[str]:
     Raises:
         ConfigError: if there are none, or from two places at once.
     """
-    from core.text import lines_of, read_lines
+    from core.text import lines_of
 
     if arguments.text and arguments.file:
         raise ConfigError("give inputs as arguments or with --file, not both")
     if arguments.text:
         return arguments.text
-    if arguments.file:
-        if not Path(arguments.file).is_file():
-            raise ConfigError(f"--file {arguments.file}: there is no such file")
-        try:
-            return read_lines(arguments.file)
-        except ValueError as error:
-            raise ConfigError(str(error)) from error
-    if sys.stdin.isatty():
+    name = arguments.file or "standard input"
+    if arguments.file and not Path(arguments.file).is_file():
+        raise ConfigError(f"--file {arguments.file}: there is no such file")
+    if not arguments.file and sys.stdin.isatty():
         print("Type an input a line; end with Ctrl-D.", file=sys.stderr)
-    return lines_of(sys.stdin.buffer.read(), "standard input")
+    try:
+        return lines_of(Path(name).read_bytes() if arguments.file else sys.stdin.buffer.read(), name)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error

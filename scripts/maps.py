@@ -1,5 +1,6 @@
 """Where a trained model looks on your own inputs: `python scripts/maps.py outputs/translation/latest "Ein Hund."`"""
 
+import sys
 import warnings
 from datetime import datetime
 from pathlib import Path
@@ -12,16 +13,15 @@ def main(arguments: list[str]) -> None:
     """Writes for each input the weights with their labels (npz), a picture of each module, and one of all."""
     options = parser("Draw the attention on your own inputs.")
     options.add_argument("--out", metavar="DIR", help="where to write (default: a new folder inside the run's)")
-    chosen = options.parse_args(arguments)
+    chosen = options.parse_intermixed_args(arguments)
     texts = inputs(chosen)
 
     from core.maps import save_all
-    from core.maps.png import draw, draw_layers
+    from core.maps.png import draw_layers
     from core.run import load
 
     run = load(chosen.run)
     folder = Path(chosen.out or run.folder / f"maps-{datetime.now():%Y-%m-%d_%H-%M-%S}").expanduser()
-    folder.mkdir(parents=True, exist_ok=True)
     found = run.maps(texts)
     save_all(found, folder)
     for number, maps in enumerate(found, start=1):
@@ -34,6 +34,8 @@ def main(arguments: list[str]) -> None:
             draw_layers([map.mean() for map in maps], folder / f"{number:03d}.png")
         say_warnings(caught)
         print(f"{number}: {maps[0].text['source']}  ->  {maps[0].text['prediction']}")
+        if notice := maps[0].text.get("notice"):
+            print(f"  {number}: {notice}", file=sys.stderr)
     print(f"maps: {folder}")
 
 

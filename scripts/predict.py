@@ -11,7 +11,7 @@ def main(arguments: list[str]) -> None:
     """Predictions go to standard output, a line each; what is to be known about them goes to standard error."""
     options = parser("Predict from your own inputs.")
     options.add_argument("--json", action="store_true", help="an object a line, with the mean log-probability")
-    chosen = options.parse_args(arguments)
+    chosen = options.parse_intermixed_args(arguments)
     texts = inputs(chosen)
 
     from core.run import load

@@ -1,15 +1,18 @@
 """Train a demo, score it, draw its attention, and leave a run folder: `python scripts/train.py task=translation`."""
 
+import json
 import platform
 import time
+import warnings
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from command import command, console, table
-from compose import ConfigError, compose, config_text, help_text, instantiate
 from rich.console import Console
+
+from command import command, console, say_warnings, table
+from compose import ConfigError, compose, config_text, help_text, instantiate
 
 PACKAGES = ("torch", "lightning", "datasets", "sentencepiece", "sacrebleu")
 
@@ -37,7 +40,10 @@ def train(config: dict[str, Any], screen: Console) -> Path:
     from core.training import fit
 
     begun = time.monotonic()
-    L.seed_everything(config["seed"], verbose=False)
+    try:
+        L.seed_everything(config["seed"], verbose=False)
+    except ValueError as error:
+        raise ConfigError(f"seed={config['seed']}: {error}") from error
     announce(config, screen)
     training, data = instantiate(config["trainer"]), read_data(config, screen)
     config["model"]["vocabulary"] = data.vocabulary
@@ -104,9 +110,12 @@ def draw_maps(model: Any, data: Any, examples: Sequence[Any], folder: Path) -> N
     forced = data.forced(examples, generate(model, data, examples))
     maps = list(attention_maps(model, data, forced))
     save_all(maps, folder)
-    for number, found in enumerate(maps, start=1):
-        if found:
-            draw_layers([map.mean() for map in found], folder / f"{number:03d}.png")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for number, found in enumerate(maps, start=1):
+            if found:
+                draw_layers([map.mean() for map in found], folder / f"{number:03d}.png")
+    say_warnings(caught)
 
 
 def report(config: dict[str, Any], folder: Path, scores: dict[str, Any], spent: dict, screen: Console) -> None:
@@ -121,21 +130,20 @@ def report(config: dict[str, Any], folder: Path, scores: dict[str, Any], spent: 
         f"({spent['precision']}); best epoch {spent['best_epoch']}",
         highlight=False,
     )
-    latest = folder.parent / "latest"
+    latest, sentence = folder.parent / "latest", example(folder)
+    local = f" data.path={path}" if Path(path := config["data"].get("path", "")).is_dir() and path else ""
     screen.print(
         f"\nfiles      {folder}\nmaps       {folder / 'maps'}\n\nnext\n"
-        f'  python scripts/predict.py {latest} "{config_example(folder)}"\n'
-        f'  python scripts/maps.py {latest} "{config_example(folder)}"\n'
-        f"  python scripts/train.py task={config['task']} data={used} attention=additive",
+        f'  python scripts/predict.py {latest} "{sentence}"\n'
+        f'  python scripts/maps.py {latest} "{sentence}"\n'
+        f"  python scripts/train.py task={config['task']} data={used}{local} attention=additive",
         markup=False,
         highlight=False,
     )
 
 
-def config_example(folder: Path) -> str:
+def example(folder: Path) -> str:
     """A sentence of the run's own, to try the next commands with."""
-    import json
-
     maps = json.loads((folder / "maps" / "maps.json").read_text(encoding="utf-8"))["maps"]
     return maps[0]["text"]["source"] if maps else "..."
 

@@ -22,7 +22,7 @@ from core.public import DataError, load_public
 from core.text import Tokenizer, clean, word_of_piece
 from tasks.translation import alignment, toy
 
-END_LABEL = "</s>"
+END_LABEL = "⟨end⟩"
 
 
 class Example(NamedTuple):
@@ -64,6 +64,8 @@ class TranslationData(DemoData):
         super().__init__(tokens_per_batch=tokens_per_batch, seed=seed)
         if max_length < 2:
             raise ValueError(f"max_length must leave room for a piece and the end mark: at least 2; got {max_length}")
+        if not 0.0 <= sample <= 1.0:
+            raise ValueError(f"sample is the share of merges left out, from 0 to 1; got {sample}")
         self.source, self.target = source, target
         self.pieces, self.max_length, self.sample = pieces, max_length, sample
         self._tokenizer: Tokenizer | None = None
@@ -142,13 +144,14 @@ class TranslationData(DemoData):
         mean = sum(scores) / len(scores) if scores else None
         return Prediction(example.source, self.tokenizer.decode(decoded.tokens), mean, self.notices(example, decoded))
 
-    def notices(self, example: Example, decoded: Decoded) -> tuple[str, ...]:
+    def notices(self, example: Example, decoded: Decoded | None = None) -> tuple[str, ...]:
+        """What a reader should know of an input, and of the output where there is one."""
         notices = []
         if unknown := self.tokenizer.pieces(example.source).unknown:
             notices.append(f"never seen in training: {' '.join(dict.fromkeys(unknown))}")
         if example.pieces >= self.max_length:
             notices.append(f"the input has {example.pieces} pieces; the first {self.max_length - 1} were kept")
-        if decoded.cut:
+        if decoded and decoded.cut:
             notices.append(f"the output was stopped at {len(decoded.tokens)} pieces, before its end")
         return tuple(notices)
 
@@ -167,7 +170,8 @@ class TranslationData(DemoData):
         source = self.tokenizer.pieces(example.source)
         said, target = self.tokenizer.spell(example.target_ids)
         keys = [*source.labels[: len(example.source_ids) - 1], END_LABEL]
-        texts = {"source": example.source, "prediction": said} | ({"reference": example.target} if example.target else {})
+        more = {"reference": example.target, "notice": "; ".join(self.notices(example))}
+        texts = {"source": example.source, "prediction": said} | {kind: text for kind, text in more.items() if text}
         return [
             AttentionMap(
                 weights=array if array.ndim == 3 else array[None],
@@ -221,8 +225,13 @@ class PublicTranslation(TranslationData):
     def pairs(self) -> dict[str, list[toy.Pair]]:
         splits = ("train", "validation", "test")
         loaded = load_public(self.path, columns=(self.source, self.target), splits=splits)
+        for column in (self.source, self.target):
+            kind = loaded["train"].features[column]
+            if getattr(kind, "dtype", None) not in ("string", "large_string"):
+                raise DataError(f"data.path={self.path}: the column {column} holds {kind}, wanted text")
         return {
-            split: [toy.Pair(row[self.source], row[self.target], ()) for row in loaded[split]] for split in splits
+            split: [toy.Pair(row[self.source] or "", row[self.target] or "", ()) for row in loaded[split]]
+            for split in splits
         }
 
 
@@ -249,10 +258,12 @@ class ToyTranslation(TranslationData):
         test: Sequence[Example],
     ) -> MapScores:
         """Link accuracy of the gaze on the test split, by the head and step that were best on validation."""
-        return alignment.scores(*(
-            [self.aligned(example, each) for example, each in zip(examples, maps(examples), strict=True)]
-            for examples in (validation, test)
-        ))
+        return alignment.scores(
+            *(
+                [self.aligned(example, each) for example, each in zip(examples, maps(examples), strict=True)]
+                for examples in (validation, test)
+            )
+        )
 
     def aligned(self, example: Example, maps: list[AttentionMap]) -> alignment.Aligned:
         """The maps with the number of the word that each piece is a part of."""

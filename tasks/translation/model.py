@@ -1,6 +1,5 @@
 """A transformer that translates (Vaswani et al. 2017). Its gaze is the decoder's look at the source."""
 
-import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -37,6 +36,10 @@ class TransformerTranslation(Demo):
         weight_decay: float,
     ) -> None:
         super().__init__(learning_rate=learning_rate, warmup_steps=warmup_steps, weight_decay=weight_decay)
+        if decoder_layers < 1:
+            raise ValueError(f"without a decoder layer there is no gaze: decoder_layers is {decoder_layers}")
+        if not 0.0 <= label_smoothing < 1.0:
+            raise ValueError(f"label_smoothing lies between 0 and 1, without 1; got {label_smoothing}")
         self.max_length, self.label_smoothing = max_length, label_smoothing
         self.embedding = nn.Embedding(vocabulary, width)
         nn.init.normal_(self.embedding.weight, std=width**-0.5)
