@@ -56,9 +56,10 @@ def finished(toy_pairs, tmp_path_factory) -> Path:
 
 def trained(output: Path, *more: str) -> Path:
     """A small run from the configuration to its folder, as train.py does it."""
-    from compose import compose
     from rich.console import Console
     from train import train
+
+    from compose import compose
 
     return train(compose([*SMALL, f"output={output}", *more]), Console(file=io.StringIO()))
 
