@@ -80,7 +80,8 @@ class Demo(L.LightningModule):
             {"params": [w for w in weights if w.dim() <= 1], "weight_decay": 0.0},
         ]
         optimizer = torch.optim.AdamW(groups, lr=self.learning_rate, betas=(0.9, 0.98), fused=True)
-        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, self.rate)
+        # A plain function: of a method, LambdaLR would keep the attributes in every checkpoint.
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: self.rate(step))
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
     def configure_gradient_clipping(

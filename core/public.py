@@ -3,10 +3,11 @@
 import logging
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from datasets import DatasetDict, load_dataset
+from datasets import Dataset, load_dataset
 
 PROBE_SECONDS = 3.0
 WAYS_OUT = (
@@ -45,20 +46,19 @@ def _cached(path: str) -> bool:
 
 
 def _hub_answers(path: str) -> bool:
-    import httpx
     from huggingface_hub import HfApi
-    from huggingface_hub.errors import OfflineModeIsEnabled
+    from huggingface_hub.errors import HfHubHTTPError
 
     try:
         HfApi().dataset_info(path, timeout=PROBE_SECONDS)
-    except (httpx.TransportError, OfflineModeIsEnabled, ConnectionError, TimeoutError):
-        return False
-    except Exception:  # any answer is an answer: loading will say what is wrong with it
+    except (HfHubHTTPError, ValueError):  # any answer is an answer: loading will say what is wrong with it
         return True
+    except Exception:  # no connection; what that raises changes with the client that the hub's library is built on
+        return False
     return True
 
 
-def load_public(path: str, *, columns: Sequence[str], splits: Sequence[str]) -> DatasetDict:
+def load_public(path: str, *, columns: Sequence[str], splits: Sequence[str]) -> Mapping[Any, Dataset]:
     """The data set at a hub id or in a local folder of the same layout, with these columns in these splits.
 
     Raises:

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 import yaml
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 
 from core.data import DemoData
 from core.demo import Demo, Prediction
@@ -88,7 +88,7 @@ def save_weights(model: Demo, path: Path, fingerprint: Mapping[str, str]) -> Non
     """Weights as safetensors; the fingerprint of the vocabulary travels in the same file."""
     weights = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
     with written(path) as scratch:
-        save_file(weights, scratch, dict(fingerprint))
+        scratch.write_bytes(save(weights, dict(fingerprint)))  # save_file makes a file that nobody else may read
 
 
 def load_weights(model: Demo, path: Path, fingerprint: Mapping[str, str]) -> None:
@@ -173,7 +173,7 @@ def read_config(path: Path) -> dict[str, Any]:
     return config
 
 
-def targets(node: Any) -> Iterator[str]:
+def targets(node: Any) -> Iterator[Any]:
     """Every `_target_` in a configuration, however deep."""
     if isinstance(node, dict) and "_target_" in node:
         yield node["_target_"]
@@ -223,7 +223,7 @@ def build(node: Any) -> Any:
     return partial(made, **arguments) if node.get("_partial_") else made(**arguments)
 
 
-def own_class(target: str) -> Callable[..., Any]:
+def own_class(target: Any) -> Callable[..., Any]:
     """The class of this project that a dotted path names."""
     module, _, name = str(target).rpartition(".")
     refusal = RunError(f"_target_ {target!r} is no class of this project; a run folder may name nothing else")

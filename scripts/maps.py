@@ -10,7 +10,7 @@ from inputs import inputs, parser
 
 
 def main(arguments: list[str]) -> None:
-    """Writes for each input the weights with their labels (npz), a picture of each module, and one of all."""
+    """Writes for each input the weights with their labels (npz), a picture of all heads, and one of their means."""
     options = parser("Draw the attention on your own inputs.")
     options.add_argument("--out", metavar="DIR", help="where to write (default: a new folder inside the run's)")
     chosen = options.parse_intermixed_args(arguments)
@@ -30,8 +30,9 @@ def main(arguments: list[str]) -> None:
             continue
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            draw_layers(maps, folder / f"{number:03d}-heads.png")
-            draw_layers([map.mean() for map in maps], folder / f"{number:03d}.png")
+            title = maps[0].heading
+            draw_layers(maps, folder / f"{number:03d}-heads.png", title=title)
+            draw_layers([map.mean() for map in maps], folder / f"{number:03d}.png", title=title)
         say_warnings(caught)
         print(f"{number}: {maps[0].text['source']}  ->  {maps[0].text['prediction']}")
         if notice := maps[0].text.get("notice"):

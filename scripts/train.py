@@ -114,7 +114,7 @@ def draw_maps(model: Any, data: Any, examples: Sequence[Any], folder: Path) -> N
         warnings.simplefilter("always")
         for number, found in enumerate(maps, start=1):
             if found:
-                draw_layers([map.mean() for map in found], folder / f"{number:03d}.png")
+                draw_layers([map.mean() for map in found], folder / f"{number:03d}.png", title=found[0].heading)
     say_warnings(caught)
 
 

@@ -70,12 +70,12 @@ def test_A01_true_means_may_attend(make):
     close(attention(query, keys, values, mask), [[0.5, 0.5]], 1e-5)
 
 
-@pytest.mark.parametrize("dtype", [torch.int64, torch.uint8, torch.float32], ids=str)
 @pytest.mark.parametrize("make", THREE_KEYS.values(), ids=THREE_KEYS)
-def test_A02_a_mask_of_another_type_is_refused(make, dtype):
+def test_A02_a_mask_of_another_type_is_refused(make):
     attention, (query, keys) = make(query_dim=2, key_dim=2), (torch.zeros(1, 2), torch.zeros(3, 2))
-    with pytest.raises(TypeError, match=f"True = may attend; got {dtype}.*mask.bool()"):
-        attention(query, keys, keys, torch.tensor([1, 1, 0], dtype=dtype))
+    for dtype in (torch.int64, torch.uint8, torch.float32):
+        with pytest.raises(TypeError, match=f"True = may attend; got {dtype}.*mask.bool()"):
+            attention(query, keys, keys, torch.tensor([1, 1, 0], dtype=dtype))
 
 
 def test_A03_a_sample_without_keys():

@@ -6,6 +6,7 @@ from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -208,6 +209,20 @@ class TestTranslation:
             split: len(pairs) for split, pairs in small_toy.items()
         }
         assert [example.links for example in data.splits["test"]] == [pair.links for pair in small_toy["test"]]
+
+    def test_links_of_what_was_cut_are_not_looked_for(self, small_toy):
+        data = ToyTranslation(pieces=2000, tokens_per_batch=100, max_length=6, seed=1)
+        data.load()
+        assert data.counts["cut_to_max_length"] > 50
+
+        def last_word(examples):
+            for example in examples:
+                weights = np.zeros((1, len(example.target_ids) + 1, len(example.source_ids)), dtype=np.float32)
+                weights[..., -2] = 1
+                yield data.maps(example, {"gaze": weights})
+
+        scores = data.map_scores(last_word, data.splits["validation"], data.splits["test"]).scores
+        assert 0 < scores["link accuracy"].value < 1 and 0 < scores["link accuracy, uniform"].value < 1
 
     def test_scores_are_of_the_references(self):
         data = Given(given(test=[("ein Hund", "a dog runs far away"), ("eine Katze", "a cat sleeps all day")]))

@@ -1,82 +1,104 @@
-"""The probe that decides whether a default run can have its public set."""
+"""The probe that decides whether a default run can have its public set, against hubs on this machine."""
 
+import socket
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
-import httpx
+import huggingface_hub
 import pytest
-from huggingface_hub.errors import RepositoryNotFoundError
 
 from core import public
 from core.public import reachable
 
-REQUEST = httpx.Request("GET", "https://hub/api/datasets/some/Pairs")
+HOME = "127.0.0.1"
 
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    """An empty cache, and no network but the one that a test makes up."""
+    """An empty cache, and a client that is made anew, without a proxy."""
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
-    monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("a connection was opened"))
-    return tmp_path / "cache"
+    monkeypatch.setenv("NO_PROXY", "*")
+    huggingface_hub.close_session()
+    yield tmp_path / "cache"
+    huggingface_hub.close_session()
 
 
 @pytest.fixture
 def hub(monkeypatch):
-    """Gives the hub a behaviour: a function in the place of the request."""
-
-    def behave(answer):
-        class Hub:
-            def dataset_info(self, path, timeout):
-                return answer()
-
-        monkeypatch.setattr("huggingface_hub.HfApi", Hub)
-
-    return behave
+    """Says which port of this machine is the hub."""
+    return lambda port: monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", f"http://{HOME}:{port}")
 
 
-def failing(error: Exception):
-    def answer():
-        raise error
+@contextmanager
+def answering(status: int, body: bytes) -> Iterator[int]:
+    """The port of a hub that answers all requests alike."""
 
-    return answer
+    class Hub(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer((HOME, 0), Hub) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        yield server.server_port
+        server.shutdown()
 
 
-def test_a_local_folder(tmp_path, hub):
-    hub(lambda: pytest.fail("asked"))
+@contextmanager
+def silent() -> Iterator[int]:
+    """The port of a hub that takes a connection and never says anything."""
+    with socket.create_server((HOME, 0)) as server:
+        yield server.getsockname()[1]
+
+
+def test_a_local_folder_is_not_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(public, "_hub_answers", lambda path: pytest.fail("asked"))
     assert reachable(str(tmp_path))
 
 
-def test_a_hub_that_knows_the_set(hub):
-    hub(lambda: "all about it")
-    assert reachable("some/Pairs")
+@pytest.mark.parametrize("status", [200, 401, 403, 404, 500])
+def test_a_hub_that_answers_is_reachable_whatever_it_says(hub, status):
+    with answering(status, b'{"id": "some/Pairs", "siblings": []}') as port:
+        hub(port)
+        assert reachable("some/Pairs")
 
 
-def test_a_hub_that_answers_not_found_is_reachable(hub):
-    hub(failing(RepositoryNotFoundError("404", response=httpx.Response(404, request=REQUEST))))
-    assert reachable("some/Pairs")
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        httpx.ConnectError("no route", request=REQUEST),
-        httpx.ConnectTimeout("no answer", request=REQUEST),
-        httpx.ProxyError("refused", request=REQUEST),
-        ConnectionError("reset"),
-        TimeoutError(),
-    ],
-    ids=lambda error: type(error).__name__,
-)
-def test_no_route_and_no_answer(hub, error):
-    hub(failing(error))
+def test_nobody_there(hub):
+    with silent() as port:
+        pass
+    hub(port)
     assert not reachable("some/Pairs")
 
 
-def test_a_probe_that_hangs_is_left_behind(hub, monkeypatch):
+def test_a_name_that_nobody_knows(monkeypatch):
+    def unknown(*_, **__):
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    assert not reachable("some/Pairs")
+
+
+def test_a_hub_that_does_not_answer_in_time(hub, monkeypatch):
+    monkeypatch.setattr(public, "PROBE_SECONDS", 0.2)
+    begun = time.monotonic()
+    with silent() as port:
+        hub(port)
+        assert not reachable("some/Pairs")
+    assert time.monotonic() - begun < 2
+
+
+def test_a_probe_that_hangs_is_left_behind(monkeypatch):
     monkeypatch.setattr(public, "PROBE_SECONDS", 0.2)
     released = threading.Event()
-    hub(lambda: released.wait(20))
+    monkeypatch.setattr(public, "_hub_answers", lambda path: released.wait(20))
     begun = time.monotonic()
     assert not reachable("some/Pairs")
     assert time.monotonic() - begun < 2

@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from tiny import Tiny
 
 import core.run
-from core.run import RunError, load, load_weights, make_folder, mark_latest, save_weights, write_json, written
+from core.run import Run, RunError, load, load_weights, make_folder, mark_latest, save_weights, write_json, written
 from core.text import Tokenizer
 
 NOON = datetime(2026, 1, 2, 12, 0, 0)
@@ -255,11 +255,12 @@ def swapped(model: bytes, one: str, other: str) -> bytes:
     return re.sub(b"|".join(map(re.escape, entries)), lambda match: places[match[0]], model)
 
 
-class TestAFinishedRun:
-    @pytest.fixture(scope="class")
-    def run(self, finished):
-        return load(finished)
+@pytest.fixture(scope="module")
+def run(finished) -> Run:
+    return load(finished)
 
+
+class TestAFinishedRun:
     def test_it_holds_what_a_run_is(self, finished):
         names = {path.relative_to(finished).as_posix() for path in finished.rglob("*") if path.is_file()}
         wanted = "config.yaml model.safetensors tokenizer.model metrics.json log/metrics.csv checkpoints/last.ckpt"

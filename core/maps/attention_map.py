@@ -57,6 +57,11 @@ class AttentionMap:
         _same_number(len(self.keys), "key labels", keys, "columns (keys)", self.weights)
         _same_number(len(self.special), "marks in `special`", keys, "columns (keys)", self.weights)
 
+    @property
+    def heading(self) -> str:
+        """A line that says what is shown: the source and what was made of it, each shortened."""
+        return " → ".join(visible(self.text[part], 40) for part in ("source", "prediction") if self.text.get(part))
+
     def mean(self) -> "AttentionMap":
         """One head that stands for all, and says so in its name; what a single head did may be quite different.
 

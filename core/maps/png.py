@@ -40,9 +40,9 @@ def draw(map: AttentionMap, path: str | os.PathLike[str], *, title: str | None =
     return _write([map], path, title)
 
 
-def draw_layers(maps: Sequence[AttentionMap], path: str | os.PathLike[str]) -> Path:
+def draw_layers(maps: Sequence[AttentionMap], path: str | os.PathLike[str], *, title: str | None = None) -> Path:
     """Write a PNG of several modules for one example: a row a module, a column a head. Raises where labels differ."""
-    return _write(maps, path, None)
+    return _write(maps, path, title)
 
 
 def figure(maps: Sequence[AttentionMap], title: str | None = None) -> Figure:
@@ -69,11 +69,12 @@ class _Sheet:
         self.modules = [visible(each.name, 60) for each in maps] if len(maps) > 1 else []
         self.panels, self.special = _panels(maps), first.special
         self.rows, self.columns = 1 + self.panels[-1][0], 1 + max(column for _, column, *_ in self.panels)
-        name = f"{self.rows} layers × {self.columns} heads" if self.modules else first.name
+        heads = f" × {self.columns} heads" if self.columns > 1 else ""
+        name = f"{self.rows} layers{heads}" if self.modules else first.name
         self.title = visible(title or name, 90)
         self.queries, self.keys = [visible(each) for each in first.queries], [visible(each) for each in first.keys]
         self.names = visible(first.origin.get("rows", "target")), visible(first.origin.get("columns", "source"))
-        self.notes = [visible(first.name, 90)] if title else []
+        self.notes = [visible(first.name, 90)] if title and not self.modules else []
         texts = [self.title, *self.notes, *self.modules, *self.names, *self.queries, *self.keys]
         self.families, self.italics = _families("".join(texts)), _shown_by(findfont(ITALICS), 0, set("".join(texts)))
         largest = max(float(each.weights.max()) for each in maps)
@@ -222,7 +223,7 @@ def _panels(maps: Sequence[AttentionMap]) -> list[tuple[int, int, str, np.ndarra
     shape = {each: abs(math.log(each**2 * ratio)) + (-heads) % each for each in range(1, heads + 1)}
     columns = min(shape, key=shape.__getitem__) if len(maps) == 1 else max(len(each.weights) for each in maps)
     return [
-        (row + head // columns, head % columns, f"head {head}", weights)
+        (row + head // columns, head % columns, f"head {head}" if len(each.weights) > 1 else "", weights)
         for row, each in enumerate(maps)
         for head, weights in enumerate(each.weights)
     ]

@@ -266,11 +266,13 @@ class ToyTranslation(TranslationData):
         )
 
     def aligned(self, example: Example, maps: list[AttentionMap]) -> alignment.Aligned:
-        """The maps with the number of the word that each piece is a part of."""
-        source, target = self.tokenizer.pieces(example.source), self.tokenizer.spell(example.target_ids)[1]
+        """The maps with the number of the word that each piece is a part of; what was cut has no links either."""
+        spans = self.tokenizer.pieces(example.source).spans[: len(example.source_ids) - 1]
+        sources = word_of_piece(spans, toy.words(example.source))
+        targets = word_of_piece(self.tokenizer.spell(example.target_ids)[1].spans, toy.words(example.target))
         return alignment.Aligned(
             maps,
-            source_words=[*word_of_piece(source.spans, toy.words(example.source)), -1],
-            target_words=[*word_of_piece(target.spans, toy.words(example.target)), -1],
-            links=example.links,
+            source_words=[*sources, -1],
+            target_words=[*targets, -1],
+            links=tuple(link for link in example.links if link[0] in sources and link[1] in targets),
         )
