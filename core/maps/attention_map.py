@@ -60,7 +60,7 @@ class AttentionMap:
     @property
     def heading(self) -> str:
         """A line that says what is shown: the source and what was made of it, each shortened."""
-        return " → ".join(visible(self.text[part], 40) for part in ("source", "prediction") if self.text.get(part))
+        return " → ".join(visible(self.text[part], 26) for part in ("source", "prediction") if self.text.get(part))
 
     def mean(self) -> "AttentionMap":
         """One head that stands for all, and says so in its name; what a single head did may be quite different.
