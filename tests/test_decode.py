@@ -52,6 +52,11 @@ def test_rows_end_and_are_cut_each_on_its_own():
     assert [len(row.log_probabilities) for row in rows] == [2, 1, 4, 0]
 
 
+def test_an_end_past_the_limit_is_no_end():
+    rows = decode(saying([4, 5, END], [6, 6, 6, END]), 1, 9)
+    assert rows[0].tokens == [4] and rows[0].cut and len(rows[0].log_probabilities) == 1 and not rows[1].cut
+
+
 def test_no_step_more_than_needed():
     asked = []
 
