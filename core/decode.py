@@ -46,7 +46,9 @@ def greedy(
         log_probabilities = logits[:, -1].float().log_softmax(dim=-1)
         log_probabilities[:, list(never)] = -torch.inf
         score, token = log_probabilities.max(dim=-1, keepdim=True)
-        tokens.append(token), scores.append(score), ended.append(token == end)
+        tokens.append(token)
+        scores.append(score)
+        ended.append(token == end)
         going = going & ~ended[-1].squeeze(1) & (len(tokens) <= limits)
     if not tokens:
         return []

@@ -3,9 +3,7 @@
 import importlib
 import json
 import os
-import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -19,6 +17,7 @@ from safetensors.torch import load_file, save
 from core.data import DemoData
 from core.demo import Demo, Prediction
 from core.evaluate import attention_maps, generate, predict
+from core.files import whole_file
 from core.maps import AttentionMap
 
 OURS = ("core.", "tasks.")
@@ -63,32 +62,21 @@ def mark_latest(folder: Path) -> None:
     os.replace(scratch, latest)
 
 
-@contextmanager
-def written(path: Path) -> Iterator[Path]:
-    """A temporary name in the same folder, renamed to the final one only when the block has finished well."""
-    scratch = path.with_name(f".{path.name}-{secrets.token_hex(6)}")
-    try:
-        yield scratch
-        os.replace(scratch, path)
-    finally:
-        scratch.unlink(missing_ok=True)
-
-
 def write_json(content: Any, path: Path) -> None:
-    with written(path) as scratch:
-        scratch.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    with whole_file(path) as file:
+        file.write((json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
 
 
 def write_yaml(content: Mapping[str, Any], path: Path) -> None:
-    with written(path) as scratch:
-        scratch.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    with whole_file(path) as file:
+        file.write(yaml.safe_dump(content, sort_keys=False, allow_unicode=True).encode())
 
 
 def save_weights(model: Demo, path: Path, fingerprint: Mapping[str, str]) -> None:
     """Weights as safetensors; the fingerprint of the vocabulary travels in the same file."""
     weights = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
-    with written(path) as scratch:
-        scratch.write_bytes(save(weights, dict(fingerprint)))  # save_file makes a file that nobody else may read
+    with whole_file(path) as file:
+        file.write(save(weights, dict(fingerprint)))  # save_file makes a file that nobody else may read
 
 
 def load_weights(model: Demo, path: Path, fingerprint: Mapping[str, str]) -> None:

@@ -1,7 +1,6 @@
 """Subword pieces (sentencepiece) that remember where they stand in the text, so a label is always what was typed."""
 
 import hashlib
-import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -9,6 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+from core.files import whole_file
 from core.sampling import draw_split, drop_merges
 from core.sentencepiece_model import KINDS, SPECIAL, kind_of, open_model, train_model
 
@@ -90,13 +90,8 @@ class Tokenizer:
 
     def save(self, path: str | Path) -> None:
         """Write the model whole or not at all: under a temporary name beside `path`, then renamed."""
-        path = Path(path)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            temporary.write_bytes(self._bytes)
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with whole_file(path) as file:
+            file.write(self._bytes)
 
     def encode(self, text: str, *, sample: float = 0.0, seed: int | None = None) -> list[int]:
         """Ids without start and end. With `sample` other splits of the same words; the same seed gives the same ids.

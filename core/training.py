@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import lightning as L
 import torch
@@ -66,11 +67,12 @@ def fit(model: Demo, data: DemoData, training: Training, folder: Path, console: 
     ]
     if training.budget_minutes is not None:
         model.budget_seconds = 60.0 * training.budget_minutes
+    precision: Any = best_precision() if training.precision == "auto" else training.precision
     reuse_freed_memory()
     with quiet():
         trainer = L.Trainer(
             max_epochs=training.max_epochs,
-            precision=best_precision() if training.precision == "auto" else training.precision,
+            precision=precision,
             gradient_clip_val=training.gradient_clip,
             limit_train_batches=training.train_batches,
             num_sanity_val_steps=0,
@@ -103,7 +105,7 @@ class KeepBest(L.Callback):
         self.examples = data.splits["validation"][:examples]
         self.score, self.epoch = float("-inf"), 0
 
-    def on_validation_epoch_end(self, trainer: L.Trainer, model: L.LightningModule) -> None:
+    def on_validation_epoch_end(self, trainer: L.Trainer, model: Demo) -> None:
         with trainer.precision_plugin.forward_context():
             predictions = predict(model, self.data, self.examples)
         scores = self.data.scores(self.examples, predictions)
@@ -113,7 +115,7 @@ class KeepBest(L.Callback):
             self.score, self.epoch = score, trainer.current_epoch + 1
             save_weights(model, self.path, self.data.fingerprint())
 
-    def on_validation_end(self, trainer: L.Trainer, model: L.LightningModule) -> None:
+    def on_validation_end(self, trainer: L.Trainer, model: Demo) -> None:
         metrics, epoch = trainer.callback_metrics, trainer.current_epoch + 1
         spent = time.monotonic() - model.started
         left = spent / max(model.progress(), 1e-6) - spent

@@ -35,8 +35,7 @@ def train(config: dict[str, Any], screen: Console) -> Path:
     """The whole run, in the order in which it happens. Returns its folder."""
     import lightning as L
 
-    from core.evaluate import attention_maps, evaluate
-    from core.run import make_folder, mark_latest, write_json, write_yaml
+    from core.run import make_folder, mark_latest, write_yaml
     from core.training import fit
 
     begun = time.monotonic()
@@ -48,36 +47,48 @@ def train(config: dict[str, Any], screen: Console) -> Path:
     training, data = instantiate(config["trainer"]), read_data(config, screen)
     config["model"]["vocabulary"] = data.vocabulary
     model = instantiate(config["model"])
-    toy = config["data_used"] == "toy"
-    folder = make_folder(config["output"], config["task"], suffix="-toy" if toy else "")
+    folder = make_folder(config["output"], config["task"], suffix="-toy" if config["data_used"] == "toy" else "")
     write_yaml(config, folder / "config.yaml")
     data.save(folder)
     parameters = sum(weights.numel() for weights in model.parameters())
     screen.print(f"{parameters:,} parameters, run folder {folder}; Ctrl-C keeps the best so far", highlight=False)
-
     spent = fit(model, data, training, folder, screen)
+    scores, readings = score_and_draw(model, data, training, folder, screen)
+    spent["total_seconds"] = round(time.monotonic() - begun, 1)
+    write_metrics(config, folder, data, scores, readings, {"parameters": parameters, "training": spent})
+    mark_latest(folder)
+    report(config, folder, scores, spent, screen)
+    return folder
 
+
+def score_and_draw(model: Any, data: Any, training: Any, folder: Path, screen: Console) -> tuple[dict[str, Any], list]:
+    """Scores of the test split and of its attention, the table of all readings of it, and maps of a few examples."""
+    from core.evaluate import attention_maps, evaluate
+
+    validation, test = (data.splits[split][: training.eval_examples] for split in ("validation", "test"))
     with screen.status("scoring the test split and its attention"):
-        test = data.splits["test"][: training.eval_examples]
         result = evaluate(model, data, test)
-        validation = data.splits["validation"][: training.eval_examples]
         attention = data.map_scores(lambda examples: attention_maps(model, data, examples), validation, test)
     with screen.status("drawing attention maps"):
         draw_maps(model, data, test[: training.map_examples], folder / "maps")
-    spent["total_seconds"] = round(time.monotonic() - begun, 1)
+    return result.scores | attention.scores, attention.readings
+
+
+def write_metrics(
+    config: dict[str, Any], folder: Path, data: Any, scores: dict[str, Any], readings: list, cost: dict[str, Any]
+) -> None:
+    """What came of the run, and with what it was made."""
+    from core.run import write_json
+
     record = {
         "task": config["task"],
         "data": {"requested": config["data_requested"], "used": config["data_used"], "counts": dict(data.counts)},
-        "test": {name: score._asdict() for name, score in (result.scores | attention.scores).items()},
-        "attention": attention.readings,
-        "parameters": parameters,
-        "training": spent,
+        "test": {name: score._asdict() for name, score in scores.items()},
+        "attention": readings,
+        **cost,
         "versions": {name: version(name) for name in PACKAGES} | {"python": platform.python_version()},
     }
     write_json(record, folder / "metrics.json")
-    mark_latest(folder)
-    report(config, folder, result.scores | attention.scores, spent, screen)
-    return folder
 
 
 def announce(config: dict[str, Any], screen: Console) -> None:

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from core import masks
 from core.attention import (
@@ -107,3 +107,23 @@ def gradients(loss: Tensor, *inputs: Tensor) -> tuple[Tensor, ...]:
 
 def close(found: Tensor, expected: Tensor, tolerance: float = 1e-6) -> None:
     torch.testing.assert_close(found, expected, rtol=0, atol=tolerance)
+
+
+def fill(module: nn.Module, **values: object) -> None:
+    """Set parameters by dotted name (`__` for the dot)."""
+    with torch.no_grad():
+        for name, value in values.items():
+            parameter = module.get_parameter(name.replace("__", "."))
+            parameter.copy_(torch.as_tensor(value, dtype=torch.float32).expand_as(parameter))
+
+
+def identity(attention: MultiHeadAttention) -> MultiHeadAttention:
+    """The same with projections that change nothing."""
+    for projection in (part for part in attention.children() if isinstance(part, nn.Linear)):
+        nn.init.eye_(projection.weight)
+    return attention
+
+
+def close_to(found: Tensor, numbers: object, tolerance: float = 1e-6) -> None:
+    """`close`, for numbers that were worked out by hand."""
+    close(found, torch.as_tensor(numbers, dtype=found.dtype), tolerance)

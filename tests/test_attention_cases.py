@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 import torch
-from torch import Tensor, nn
+from attentions import close_to, fill, identity
 
 from core import masks
 from core.attention import (
@@ -23,26 +23,6 @@ from core.attention import (
     WithPosition,
 )
 from core.record import record
-
-
-def fill(module: nn.Module, **values: object) -> None:
-    """Set parameters by dotted name (`__` for the dot)."""
-    with torch.no_grad():
-        for name, value in values.items():
-            parameter = module.get_parameter(name.replace("__", "."))
-            parameter.copy_(torch.as_tensor(value, dtype=torch.float32).expand_as(parameter))
-
-
-def identity(attention: MultiHeadAttention) -> MultiHeadAttention:
-    """The same with projections that change nothing."""
-    for projection in (part for part in attention.children() if isinstance(part, nn.Linear)):
-        nn.init.eye_(projection.weight)
-    return attention
-
-
-def close(found: Tensor, expected: object, tolerance: float = 1e-6) -> None:
-    torch.testing.assert_close(found, torch.as_tensor(expected, dtype=found.dtype), rtol=0, atol=tolerance)
-
 
 THREE_KEYS = {
     "dot": DotProductAttention,
@@ -66,8 +46,8 @@ def test_A01_true_means_may_attend(make):
     query, keys, values = torch.zeros(1, 2), torch.zeros(3, 2), torch.tensor([[1.0, 0.0], [0.0, 1.0], [5.0, 5.0]])
     mask = torch.tensor([True, True, False])
     # A window of 1,000 around the middle of two keys weighs them alike to four digits.
-    close(attention.weights(query, keys, mask).flatten(), [0.5, 0.5, 0], 1e-5)
-    close(attention(query, keys, values, mask), [[0.5, 0.5]], 1e-5)
+    close_to(attention.weights(query, keys, mask).flatten(), [0.5, 0.5, 0], 1e-5)
+    close_to(attention(query, keys, values, mask), [[0.5, 0.5]], 1e-5)
 
 
 @pytest.mark.parametrize("make", THREE_KEYS.values(), ids=THREE_KEYS)
@@ -94,12 +74,12 @@ def test_A04_half_precision(dtype):
     mask = torch.tensor([True, True, False])
     query, keys = torch.ones(1, 1, dtype=dtype), torch.zeros(3, 1, dtype=dtype)
     for keys[2] in (0.0, 15000.0):  # also a masked score that beats -1e4
-        close(DotProductAttention().weights(query, keys, mask), [[0.5, 0.5, 0]])
-        close(DotProductAttention()(query, keys, torch.tensor([[2.0], [4], [9]], dtype=dtype), mask), [[3.0]])
+        close_to(DotProductAttention().weights(query, keys, mask), [[0.5, 0.5, 0]])
+        close_to(DotProductAttention()(query, keys, torch.tensor([[2.0], [4], [9]], dtype=dtype), mask), [[3.0]])
     with torch.autocast("cpu", dtype):
         weights = DotProductAttention().weights(query.float(), keys.float(), mask)
     assert weights.dtype == torch.float32 and weights[0, 2] == 0
-    close(weights, [[0.5, 0.5, 0]])
+    close_to(weights, [[0.5, 0.5, 0]])
 
 
 def test_A05_dropout_is_neither_shown_nor_left_on():
@@ -120,12 +100,12 @@ def test_A06_every_head_is_shown():
     with record(attention) as maps:
         attention(query, keys, keys)
     assert maps[""].shape == (1, 2, 1, 3)
-    close(maps[""], [[[[1, 0, 0]], [[0, 0, 1]]]])
+    close_to(maps[""], [[[[1, 0, 0]], [[0, 0, 1]]]])
 
 
 def test_A07_causal_queries_are_the_last_positions():
     weights = DotProductAttention().weights(torch.zeros(2, 1), torch.zeros(5, 1), masks.causal(2, 5))
-    close(weights, [[0.25, 0.25, 0.25, 0.25, 0], [0.2, 0.2, 0.2, 0.2, 0.2]])
+    close_to(weights, [[0.25, 0.25, 0.25, 0.25, 0], [0.2, 0.2, 0.2, 0.2, 0.2]])
 
 
 @pytest.mark.parametrize("pieces", [[3, 1], [1, 1, 1, 1], [2, 2], [4]], ids=str)
@@ -141,9 +121,9 @@ def test_A08_causal_with_a_cache(make, pieces):
             attention(tokens, cache, mask=masks.causal(tokens.shape[1], first + tokens.shape[1]), first=first)
         )
         first += tokens.shape[1]
-    close(torch.cat(outputs, 1), whole, 1e-5)
+    close_to(torch.cat(outputs, 1), whole, 1e-5)
     inputs[:, 3] += 1.0
-    close(attention(inputs, inputs, inputs, masks.causal(4, 4))[:, :3], whole[:, :3], 1e-5)
+    close_to(attention(inputs, inputs, inputs, masks.causal(4, 4))[:, :3], whole[:, :3], 1e-5)
 
 
 @pytest.mark.parametrize(
@@ -155,8 +135,8 @@ def test_A09_a_window_at_the_edges(radius, length, seen):
     expected = torch.tensor([[float(digit) for digit in row] for row in seen])
     expected = expected / expected.sum(-1, keepdim=True)
     tokens = torch.zeros(length, 3)
-    close(attention.weights(tokens, tokens), expected)
-    close(attention(tokens, tokens, torch.eye(length)), expected)
+    close_to(attention.weights(tokens, tokens), expected)
+    close_to(attention(tokens, tokens, torch.eye(length)), expected)
 
 
 @pytest.mark.parametrize("make", [CosineAttention, partial(ContentBasedAttention, query_dim=3)])
@@ -175,7 +155,7 @@ def test_A11_padding_changes_no_pooled_vector():
     pooling = AttentionPooling(UnconditionalAttention, width=2)
     fill(pooling, attention__weight=0.0)
     rows = torch.tensor([[[2.0, 4.0], [6.0, 8.0], [0.0, 0.0]]])
-    close(pooling(rows, masks.padding(torch.tensor([2]), 3)), [[4.0, 6.0]])
+    close_to(pooling(rows, masks.padding(torch.tensor([2]), 3)), [[4.0, 6.0]])
 
 
 @pytest.mark.parametrize("make", [*THREE_KEYS.values(), partial(MultiHeadAttention, AdditiveAttention, heads=2)])
@@ -184,4 +164,4 @@ def test_A11_pooled_alone_or_beside_a_longer_sequence(make):
     short, long = torch.randn(1, 3, 2), torch.randn(1, 15, 2)
     both = torch.cat([torch.cat([short, torch.randn(1, 12, 2)], dim=1), long])
     found = pooling(both, masks.padding(torch.tensor([3, 15]), 15))
-    close(found, torch.cat([pooling(short), pooling(long)]))
+    close_to(found, torch.cat([pooling(short), pooling(long)]))

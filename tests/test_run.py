@@ -17,7 +17,8 @@ from safetensors.torch import load_file, save_file
 from tiny import Tiny
 
 import core.run
-from core.run import Run, RunError, load, load_weights, make_folder, mark_latest, save_weights, write_json, written
+from core.files import whole_file
+from core.run import Run, RunError, load, load_weights, make_folder, mark_latest, save_weights, write_json
 from core.text import Tokenizer
 
 NOON = datetime(2026, 1, 2, 12, 0, 0)
@@ -86,11 +87,11 @@ class TestMakingAFolder:
 class TestWriting:
     def test_k05_a_failure_leaves_what_was_there_and_nothing_else(self, tmp_path):
         write_json({"a": "ü"}, tmp_path / "file.json")
-        with pytest.raises(RuntimeError), written(tmp_path / "file.json") as scratch:
-            scratch.write_text("half")
+        with pytest.raises(RuntimeError), whole_file(tmp_path / "file.json") as file:
+            file.write(b"half")
             raise RuntimeError
-        with pytest.raises(OSError), written(tmp_path / "other.json"):
-            pass  # nothing written, so nothing to rename
+        with pytest.raises(OSError), whole_file(tmp_path / "nowhere" / "other.json"):
+            pass
         assert [path.name for path in tmp_path.iterdir()] == ["file.json"]
         assert json.loads((tmp_path / "file.json").read_text(encoding="utf-8")) == {"a": "ü"}
 

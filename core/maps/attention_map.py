@@ -3,17 +3,16 @@
 import json
 import os
 import re
-import secrets
 import unicodedata
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
+
+from core.files import whole_file
 
 TOLERANCE = 0.01
 """How far a row's sum may be from 1: a few steps of bfloat16."""
@@ -129,19 +128,6 @@ def save_all(maps_by_example: Sequence[Sequence[AttentionMap]], folder: str | os
     with whole_file(manifest) as file:
         file.write(json.dumps({"version": 1, "maps": written}, indent=1).encode())
     return written
-
-
-@contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write that appears under its name only when complete; an error leaves what was there before."""
-    path = Path(path)
-    draft = path.with_name(f".{secrets.token_hex(6)}.part")
-    try:
-        with open(draft, "xb") as file:
-            yield file
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def visible(text: str, longest: int = 24) -> str:

@@ -19,7 +19,8 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontEntry, FontProperties, findfont, findSystemFonts, fontManager
 from matplotlib.ft2font import FaceFlags, FT2Font
 
-from core.maps.attention_map import AttentionMap, visible, whole_file
+from core.files import whole_file
+from core.maps.attention_map import AttentionMap, visible
 
 INK, GREY, RULE, NOTHING = "#1c223c", "#747b8f", "#e4e8f0", "#efedea"
 SHADES = ["#ffffff", "#d2eafd", "#a5d3f9", "#75b8f1", "#4298df", "#1973bc", "#1a518f", "#203763", INK]

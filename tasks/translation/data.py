@@ -130,6 +130,7 @@ class TranslationData(DemoData):
 
     def varied(self, example: Example) -> Example:
         """The source in other pieces than last time (Provilkov et al. 2020): the same words, seen from all sides."""
+        assert self.trainer is not None, "examples vary from epoch to epoch, so only while training"
         seed = zlib.crc32(f"{self.seed} {self.trainer.current_epoch} {example.source}".encode())
         ids = self.tokenizer.encode(example.source, sample=self.sample, seed=seed)
         return example._replace(source_ids=[*ids[: self.max_length - 1], Tokenizer.END])
@@ -230,7 +231,10 @@ class PublicTranslation(TranslationData):
             if getattr(kind, "dtype", None) not in ("string", "large_string"):
                 raise DataError(f"data.path={self.path}: the column {column} holds {kind}, wanted text")
         return {
-            split: [toy.Pair(row[self.source] or "", row[self.target] or "", ()) for row in loaded[split]]
+            split: [
+                toy.Pair(source or "", target or "", ())
+                for source, target in zip(loaded[split][self.source], loaded[split][self.target], strict=True)
+            ]
             for split in splits
         }
 
