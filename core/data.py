@@ -97,6 +97,10 @@ class DemoData(L.LightningDataModule):
         """
         return MapScores({}, [])
 
+    def report(self) -> list[str]:
+        """What was read, dropped and cut, a line each."""
+        return [", ".join(f"{name} {count:,}" for name, count in self.counts.items() if count)]
+
     def batches(self, examples: Sequence[Any]) -> list[list[int]]:
         """Numbers of all examples in batches of like length, longest last; those of size 0 are left out.
 

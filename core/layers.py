@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from typing import NamedTuple, cast
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from core.attention import AttentionFactory, Prepared, ScaledDotProductAttention, multi_head
+from core.decode import take
 from core.masks import causal
 
 
@@ -154,6 +155,14 @@ class DecoderState(NamedTuple):
     source_mask: Bool[Tensor, "B 1 S"]
     past: tuple[Prepared | None, ...]
     first: int
+
+    def follow(self, rows: Int[Tensor, " N"]) -> "DecoderState":
+        """Row n goes on from row `rows[n]`, which has the same source."""
+        return self._replace(past=take(self.past, rows))
+
+    def take(self, rows: Int[Tensor, " N"]) -> "DecoderState":
+        """Row n is row `rows[n]`, source and all."""
+        return take(self, rows)
 
 
 class Decoder(nn.Module):

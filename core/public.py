@@ -58,8 +58,11 @@ def _hub_answers(path: str) -> bool:
     return True
 
 
-def load_public(path: str, *, columns: Sequence[str], splits: Sequence[str]) -> Mapping[Any, Dataset]:
-    """The data set at a hub id or in a local folder of the same layout, with these columns in these splits.
+def load_public(
+    path: str, *, columns: Sequence[str], splits: Sequence[str], name: str | None = None
+) -> Mapping[Any, Dataset]:
+    """The data set at a hub id or in a local folder of the same layout, with these columns in these splits; `name` is the
+    configuration, where the set has several.
 
     Raises:
         DataError: if it cannot be loaded, or lacks a split or a column; what was found and wanted is named.
@@ -69,7 +72,7 @@ def load_public(path: str, *, columns: Sequence[str], splits: Sequence[str]) -> 
         raise DataError(f"data.path={path}: there is no such folder (from {os.getcwd()}). {WAYS_OUT}")
     logging.getLogger("huggingface_hub.repocard").setLevel(logging.ERROR)  # a folder needs no card
     try:
-        loaded = load_dataset(str(local) if local.exists() else path)
+        loaded = load_dataset(str(local) if local.exists() else path, name)
     except Exception as error:
         raise DataError(f"data.path={path} cannot be loaded: {_first_line(error)}. {WAYS_OUT}") from error
     missing = [split for split in splits if split not in loaded]

@@ -107,8 +107,8 @@ def read_data(config: dict[str, Any], screen: Console) -> Any:
             data.load()
         except ValueError as error:
             raise ConfigError(f"data={config['data_used']}: {error}") from error
-    counts = ", ".join(f"{name} {count:,}" for name, count in data.counts.items() if count)
-    screen.print(f"{counts}, vocabulary {data.vocabulary:,}", highlight=False)
+    for line in data.report():
+        screen.print(line, highlight=False, markup=False)
     return data
 
 

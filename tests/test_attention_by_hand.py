@@ -55,10 +55,11 @@ def test_cosine():
 
 
 def test_general():
-    # q W = (0, 0, ln 2): the third number of a key decides, so 2 to 1.
-    attention = GeneralAttention(query_dim=2, key_dim=3)
-    fill(attention, weight=[[[0.0, 0, 1], [5, 0, 0]]])
-    close_to(attention.weights(torch.tensor([[LN2, 0]]), torch.tensor([[8.0, 8, 1], [9, 9, 0]])), [[2 / 3, 1 / 3]])
+    # q W / sqrt(4) = (0, 0, ln 2, 0): the third number of a key decides, so 2 to 1.
+    attention = GeneralAttention(query_dim=2, key_dim=4)
+    fill(attention, weight=[[[0.0, 0, 2, 0], [5, 0, 0, 0]]])
+    keys = torch.tensor([[8.0, 8, 1, 8], [9, 9, 0, 9]])
+    close_to(attention.weights(torch.tensor([[LN2, 0]]), keys), [[2 / 3, 1 / 3]])
 
 
 def test_additive():

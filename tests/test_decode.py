@@ -8,7 +8,7 @@ import torch
 from core.attention import ScaledDotProductAttention
 from core.decode import Decoded, greedy
 from tasks.translation.data import Batch
-from tasks.translation.model import TransformerTranslation
+from tasks.translation.transformer import TransformerTranslation
 
 START, END = 2, 3
 

@@ -17,7 +17,7 @@ from core.attention import (
 from core.layers import Dropout, Encoder, SinusoidalPositions, ambient
 from core.masks import padding
 from core.record import record
-from tasks.translation.model import TransformerTranslation
+from tasks.translation.transformer import TransformerTranslation
 
 GAZES = {
     "scaled dot": ScaledDotProductAttention,

@@ -9,7 +9,7 @@ from core.attention.dot import DotProductAttention
 from core.attention.general import GeneralAttention
 from core.attention.local import LocalAttention
 from core.attention.local_predictive import PredictiveLocalAttention
-from core.attention.multi_head import MultiHeadAttention, multi_head
+from core.attention.multi_head import MultiHeadAttention, bare, multi_head
 from core.attention.pooling import AttentionPooling
 from core.attention.position import PositionBasedAttention, WithPosition
 from core.attention.scaled_dot import ScaledDotProductAttention
@@ -33,5 +33,6 @@ __all__ = [
     "ScoreAttention",
     "UnconditionalAttention",
     "WithPosition",
+    "bare",
     "multi_head",
 ]

@@ -66,10 +66,18 @@ class MultiHeadAttention(Attention):
 
 def multi_head(attention: AttentionFactory, *, width: int, heads: int) -> Attention:
     """Multi-head attention over what `attention` makes, or just what it makes if that is multi-head already."""
-    made_by = attention.func if isinstance(attention, functools.partial) else attention
-    if made_by is MultiHeadAttention:
+    if makes_heads(attention):
         return attention(query_dim=width, key_dim=width, heads=heads)
     return MultiHeadAttention(attention, query_dim=width, heads=heads)
+
+
+def bare(attention: AttentionFactory, *, width: int, heads: int) -> Attention:
+    """What `attention` makes, by itself; `heads` count only where that is multi-head."""
+    return attention(query_dim=width, key_dim=width, heads=heads if makes_heads(attention) else 1)
+
+
+def makes_heads(attention: AttentionFactory) -> bool:
+    return (attention.func if isinstance(attention, functools.partial) else attention) is MultiHeadAttention
 
 
 def with_head_axis(mask: Tensor | None) -> Tensor | None:

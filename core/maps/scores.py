@@ -45,6 +45,32 @@ def link_accuracy(weights: Float[np.ndarray, "H q k"], links: Collection[Link]) 
     return hits / total if total else np.full(len(hits), np.nan)
 
 
+def error_counts(
+    weights: Float[np.ndarray, "H q k"], sure: Collection[Link], possible: Collection[Link]
+) -> tuple[Float[np.ndarray, " H"], Float[np.ndarray, " H"]]:
+    """Numerator and denominator of each head's alignment error rate (Och and Ney 2003); sum both over a corpus, then
+    divide.
+
+    AER = 1 - (|A and S| + |A and P|) / (|A| + |S|): A are the links found, S the sure ones, P the sure and the
+    possible ones. A query word is linked to the key word with the most weight, unless what its row lacks to 1, which
+    went to no word, is as much. Raises ValueError for a link outside the weights.
+    """
+    certain, allowed = _partners(sure, *weights.shape[-2:]), _partners([*sure, *possible], *weights.shape[-2:])
+    best, nowhere = weights.argmax(axis=-1), 1.0 - weights.sum(axis=-1)
+    linked = weights.max(axis=-1, initial=0.0) > np.maximum(nowhere, 0.0)
+    good = np.zeros(len(weights))
+    for query in range(weights.shape[-2]):
+        for links in (certain, allowed):
+            good += linked[:, query] & np.isin(best[:, query], list(links.get(query, ())))
+    links = linked.sum(axis=-1) + float(len(set(sure)))
+    return links - good, links
+
+
+def inside(weights: Float[np.ndarray, "H q k"], queries: Link, keys: Link) -> Float[np.ndarray, " H"]:
+    """The share of each head's weight that falls on the keys [start, end), as a mean over the queries [start, end)."""
+    return weights[:, slice(*queries), slice(*keys)].sum(axis=-1).mean(axis=-1)
+
+
 def uniform_accuracy(links: Collection[Link], queries: int, keys: int) -> float:
     """The link accuracy to expect of keys drawn at random: the baseline to beat. NaN where nothing is linked."""
     partners = _partners(links, queries, keys)

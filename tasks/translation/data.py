@@ -15,12 +15,14 @@ from torch.nn.utils.rnn import pad_sequence
 from core.data import DemoData, MapScores
 from core.decode import Decoded
 from core.demo import Prediction
+from core.familiarity import Familiarity
 from core.maps import AttentionMap
 from core.masks import padding
 from core.metrics import Score, translation_scores
-from core.public import DataError, load_public
-from core.text import Tokenizer, clean, word_of_piece
-from tasks.translation import alignment, toy
+from core.public import DataError
+from core.text import Tokenizer, clean
+from tasks.translation import alignment
+from tasks.translation.links import Linked
 
 END_LABEL = "⟨end⟩"
 
@@ -32,9 +34,24 @@ class Example(NamedTuple):
     target: str
     source_ids: list[int]
     target_ids: list[int]
-    links: tuple[tuple[int, int], ...] = ()
     pieces: int = 0
     """How many pieces the source had before it was cut to the longest length."""
+
+
+class Pair(NamedTuple):
+    """A sentence and its translation, as text."""
+
+    source: str
+    target: str
+
+
+class Truth(NamedTuple):
+    """Sentence pairs with true links: some to choose a reading of the gaze by, others to score it on."""
+
+    choosing: Sequence[Linked]
+    scoring: Sequence[Linked]
+    chosen_on: str
+    """What `choosing` is, in words."""
 
 
 class Batch(NamedTuple):
@@ -69,9 +86,10 @@ class TranslationData(DemoData):
         self.source, self.target = source, target
         self.pieces, self.max_length, self.sample = pieces, max_length, sample
         self._tokenizer: Tokenizer | None = None
+        self._familiarity: Familiarity | None = None
 
     @abstractmethod
-    def pairs(self) -> dict[str, list[toy.Pair]]:
+    def pairs(self) -> dict[str, list[Pair]]:
         """The sentence pairs of train, validation and test."""
 
     @property
@@ -94,20 +112,50 @@ class TranslationData(DemoData):
             self.counts[f"{split}.pairs"] = len(examples)
             if not examples:
                 raise DataError(f"the {split} split has no pair with text on both sides")
+        self.look_back()
 
-    def usable(self, split: str, pairs: Sequence[toy.Pair]) -> list[toy.Pair]:
+    def look_back(self) -> None:
+        """Counts what a reader should know of the data before the training."""
+        train, held_out = (
+            [example.source_ids for example in self.splits[split]] for split in ("train", "validation")
+        )
+        self._familiarity = Familiarity.learn(train, held_out, size=self.vocabulary)
+        known = {(each.source, each.target) for each in self.splits["train"]}
+        for split in ("validation", "test"):
+            examples = self.splits[split]
+            self.counts[f"{split}.also_in_train"] = sum((each.source, each.target) in known for each in examples)
+        ids = [id for each in self.splits["validation"] for id in (*each.source_ids[:-1], *each.target_ids)]
+        self.counts["validation.pieces"] = len(ids)
+        self.counts["validation.unknown_pieces"] = ids.count(Tokenizer.UNKNOWN)
+
+    def report(self) -> list[str]:
+        """What was read, in plain words."""
+        counts = self.counts
+        lines = [
+            f"{split}: {counts[f'{split}.pairs']:,} of {counts[f'{split}.read']:,} pairs, {self.source} → {self.target}"
+            + self.told({"dropped_empty": "without text on one side", "also_in_train": "also in train"}, split)
+            for split in self.splits
+        ]
+        cut = f"{counts['cut_to_max_length']:,} pairs cut to {self.max_length} pieces with the end mark"
+        share = counts["validation.unknown_pieces"] / max(1, counts["validation.pieces"])
+        return [*lines, f"{cut}; vocabulary {self.vocabulary:,} pieces, {share:.2%} of validation unknown to it"]
+
+    def told(self, kinds: dict[str, str], split: str) -> str:
+        return "".join(f"; {count:,} {words}" for kind, words in kinds.items() if (count := self.counts[f"{split}.{kind}"]))
+
+    def usable(self, split: str, pairs: Sequence[Pair]) -> list[Pair]:
         """The pairs with text on both sides; the others are counted."""
-        found = [pair._replace(source=clean(pair.source), target=clean(pair.target)) for pair in pairs]
+        found = [Pair(clean(source), clean(target)) for source, target in pairs]
         kept = [pair for pair in found if pair.source and pair.target]
-        self.counts[f"{split}.dropped_empty"] = len(found) - len(kept)
+        self.counts[f"{split}.read"], self.counts[f"{split}.dropped_empty"] = len(found), len(found) - len(kept)
         return kept
 
-    def example(self, source: str, target: str, links: tuple[tuple[int, int], ...] = ()) -> Example:
+    def example(self, source: str, target: str) -> Example:
         source_ids, target_ids = self.tokenizer.encode(source), self.tokenizer.encode(target)
         longest = self.max_length - 1
         self.counts["cut_to_max_length"] += len(source_ids) > longest or len(target_ids) > longest
         kept = [*source_ids[:longest], Tokenizer.END] if source_ids else []
-        return Example(source, target, kept, target_ids[:longest], links, len(source_ids))
+        return Example(source, target, kept, target_ids[:longest], len(source_ids))
 
     def read(self, inputs: Sequence[str]) -> list[Example]:
         return [self.example(clean(line), "") for line in inputs]
@@ -150,6 +198,8 @@ class TranslationData(DemoData):
         notices = []
         if unknown := self.tokenizer.pieces(example.source).unknown:
             notices.append(f"never seen in training: {' '.join(dict.fromkeys(unknown))}")
+        if self._familiarity and (notice := self._familiarity.notice(example.source_ids)):
+            notices.append(notice)
         if example.pieces >= self.max_length:
             notices.append(f"the input has {example.pieces} pieces; the first {self.max_length - 1} were kept")
         if decoded and decoded.cut:
@@ -186,74 +236,9 @@ class TranslationData(DemoData):
             for name, array in weights.items()
         ]
 
-    def save(self, folder: Path) -> None:
-        self.tokenizer.save(folder / "tokenizer.model")
-
-    def restore(self, folder: Path) -> None:
-        self._tokenizer = Tokenizer.load(folder / "tokenizer.model")
-
-    def fingerprint(self) -> dict[str, str]:
-        return {"vocabulary": self.tokenizer.digest}
-
-
-class PublicTranslation(TranslationData):
-    """A set with a column a language and the splits train, validation and test, such as Multi30k: from the hub or a
-    local folder of the same layout."""
-
-    def __init__(
-        self,
-        *,
-        path: str,
-        source: str,
-        target: str,
-        pieces: int,
-        tokens_per_batch: int,
-        max_length: int,
-        sample: float = 0.0,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            source=source,
-            target=target,
-            pieces=pieces,
-            tokens_per_batch=tokens_per_batch,
-            max_length=max_length,
-            sample=sample,
-            seed=seed,
-        )
-        self.path = path
-
-    def pairs(self) -> dict[str, list[toy.Pair]]:
-        splits = ("train", "validation", "test")
-        loaded = load_public(self.path, columns=(self.source, self.target), splits=splits)
-        for column in (self.source, self.target):
-            kind = loaded["train"].features[column]
-            if getattr(kind, "dtype", None) not in ("string", "large_string"):
-                raise DataError(f"data.path={self.path}: the column {column} holds {kind}, wanted text")
-        return {
-            split: [
-                toy.Pair(source or "", target or "", ())
-                for source, target in zip(loaded[split][self.source], loaded[split][self.target], strict=True)
-            ]
-            for split in splits
-        }
-
-
-class ToyTranslation(TranslationData):
-    """The built-in German and English sentences, whose true alignment is known: so the maps can be right or wrong."""
-
-    def __init__(self, *, pieces: int, tokens_per_batch: int, max_length: int, seed: int = 0) -> None:
-        super().__init__(
-            source="de",
-            target="en",
-            pieces=pieces,
-            tokens_per_batch=tokens_per_batch,
-            max_length=max_length,
-            seed=seed,
-        )
-
-    def pairs(self) -> dict[str, list[toy.Pair]]:
-        return toy.pairs(seed=self.seed)
+    def truth(self, validation: int, test: int) -> Truth | None:
+        """True links where the data know some; of at most so many pairs of each split."""
+        return None
 
     def map_scores(
         self,
@@ -261,22 +246,37 @@ class ToyTranslation(TranslationData):
         validation: Sequence[Example],
         test: Sequence[Example],
     ) -> MapScores:
-        """Link accuracy of the gaze on the test split, by the head and step that were best on validation."""
-        return alignment.scores(
-            *(
-                [self.aligned(example, each) for example, each in zip(examples, maps(examples), strict=True)]
-                for examples in (validation, test)
-            )
-        )
+        truth = self.truth(len(validation), len(test))
+        if truth is None:
+            return MapScores({}, [])
+        sides = (self.aligned(maps, linked) for linked in (truth.choosing, truth.scoring))
+        trained_on = [(example.source, example.target) for example in self.splits["train"]]
+        return alignment.scores(*sides, trained_on, chosen_on=truth.chosen_on)
 
-    def aligned(self, example: Example, maps: list[AttentionMap]) -> alignment.Aligned:
-        """The maps with the number of the word that each piece is a part of; what was cut has no links either."""
-        spans = self.tokenizer.pieces(example.source).spans[: len(example.source_ids) - 1]
-        sources = word_of_piece(spans, toy.words(example.source))
-        targets = word_of_piece(self.tokenizer.spell(example.target_ids)[1].spans, toy.words(example.target))
-        return alignment.Aligned(
-            maps,
-            source_words=[*sources, -1],
-            target_words=[*targets, -1],
-            links=tuple(link for link in example.links if link[0] in sources and link[1] in targets),
-        )
+    def aligned(
+        self, maps: Callable[[Sequence[Example]], Iterator[list[AttentionMap]]], linked: Sequence[Linked]
+    ) -> list[alignment.Aligned]:
+        """The maps of each linked pair, its target forced, and the places of their pieces in the text."""
+        examples = [self.example(each.source, each.target) for each in linked]
+        return [
+            alignment.Aligned(
+                found,
+                self.tokenizer.pieces(example.source).spans[: len(example.source_ids) - 1],
+                self.tokenizer.pieces(example.target).spans[: len(example.target_ids)],
+                each,
+            )
+            for example, each, found in zip(examples, linked, maps(examples), strict=True)
+            if found
+        ]
+
+    def save(self, folder: Path) -> None:
+        self.tokenizer.save(folder / "tokenizer.model")
+        if self._familiarity:
+            self._familiarity.save(folder / "familiarity.json")
+
+    def restore(self, folder: Path) -> None:
+        self._tokenizer = Tokenizer.load(folder / "tokenizer.model")
+        self._familiarity = Familiarity.load(folder / "familiarity.json")
+
+    def fingerprint(self) -> dict[str, str]:
+        return {"vocabulary": self.tokenizer.digest}
