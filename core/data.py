@@ -114,15 +114,11 @@ class DemoData(L.LightningDataModule):
     def train_dataloader(self) -> DataLoader:
         sizes = [self.size(example) for example in self.splits["train"]]
         sampler = TokenBatches(sizes, tokens=self.tokens_per_batch, seed=self.seed)
-        return DataLoader(Batches(self.splits["train"], self.collate_train), sampler=sampler, batch_size=None)
+        return DataLoader(Batches(self.splits["train"], self.collate), sampler=sampler, batch_size=None)
 
     def val_dataloader(self) -> DataLoader:
         examples = self.splits["validation"]
         return DataLoader(Batches(examples, self.collate), sampler=self.batches(examples), batch_size=None)
-
-    def collate_train(self, examples: Sequence[Any]) -> Any:
-        """A training batch; a task that varies its examples from epoch to epoch does so here."""
-        return self.collate(examples)
 
 
 class Batches(Dataset):

@@ -11,6 +11,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 
+class Alternative(NamedTuple):
+    """Another output of the same input."""
+
+    output: str
+    mean_log_probability: float | None
+
+
 class Prediction(NamedTuple):
     """What a model makes of one input."""
 
@@ -20,6 +27,8 @@ class Prediction(NamedTuple):
     """Of the generated tokens, in nats; None where nothing was generated."""
     notices: tuple[str, ...] = ()
     """What a reader should know: words never seen, an input or output that was cut."""
+    alternatives: tuple[Alternative, ...] = ()
+    """What else was found, best first, where more than one output was asked for."""
 
 
 class Demo(L.LightningModule):
@@ -34,6 +43,7 @@ class Demo(L.LightningModule):
         self.learning_rate, self.warmup_steps, self.weight_decay = learning_rate, warmup_steps, weight_decay
         self.budget_seconds = math.inf
         self.started = math.inf
+        self.seconds_before = 0.0
 
     @abstractmethod
     def loss(self, batch: Any) -> Float[Tensor, ""]:
@@ -61,7 +71,14 @@ class Demo(L.LightningModule):
         self.log("validation/loss", self.loss(batch), batch_size=self.tokens(batch))
 
     def on_train_start(self) -> None:
-        self.started = time.monotonic()
+        self.started = time.monotonic() - self.seconds_before
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["seconds"] = time.monotonic() - self.started
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """A resumed training has used up the part of its budget that it used before."""
+        self.seconds_before = checkpoint["seconds"]
 
     def progress(self) -> float:
         """How much of the training is done, from 0 to 1: by its steps, or by the clock where that is further."""

@@ -61,8 +61,9 @@ def _hub_answers(path: str) -> bool:
 def load_public(
     path: str, *, columns: Sequence[str], splits: Sequence[str], name: str | None = None
 ) -> Mapping[Any, Dataset]:
-    """The data set at a hub id or in a local folder of the same layout, with these columns in these splits; `name` is the
-    configuration, where the set has several.
+    """The data set at a hub id or in a local folder of the same layout, with these columns in these splits.
+
+    `name` is the configuration, where the set has several.
 
     Raises:
         DataError: if it cannot be loaded, or lacks a split or a column; what was found and wanted is named.

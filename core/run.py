@@ -34,7 +34,19 @@ def make_folder(output: str, task: str, *, suffix: str = "") -> Path:
         RunError: if it cannot be written, before anything was trained.
     """
     parent = Path(output).expanduser() / task
-    name = datetime.now().strftime("%Y-%m-%d_%H-%M-%S") + suffix
+    return _new_folder(parent, now() + suffix, f"output={output}", "output=DIR")
+
+
+def new_maps_folder(run: Path) -> Path:
+    """A new folder for maps inside a run's; two of one second get two."""
+    return _new_folder(run, f"maps-{now()}", f"maps of {run}", "--out DIR")
+
+
+def now() -> str:
+    return datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
+
+
+def _new_folder(parent: Path, name: str, what: str, way_out: str) -> Path:
     for count in range(1, 1000):
         folder = parent / (name if count == 1 else f"{name}-{count}")
         try:
@@ -43,16 +55,20 @@ def make_folder(output: str, task: str, *, suffix: str = "") -> Path:
             return folder
         except FileExistsError as error:
             if not parent.is_dir():
-                raise RunError(f"output={output}: {parent} is not a folder that runs can be kept in") from error
+                raise RunError(f"{what}: {parent} is not a folder that anything can be kept in") from error
         except OSError as error:
-            problem = f"output={output}: cannot make {folder}: {error.strerror}"
-            raise RunError(f"{problem}. Choose another: output=DIR") from error
-    raise RunError(f"{parent} holds a thousand runs of this second")
+            raise RunError(f"{what}: cannot make {folder}: {error.strerror}. Choose another: {way_out}") from error
+    raise RunError(f"{parent} holds a thousand folders of this second")
 
 
-def mark_latest(folder: Path) -> None:
-    """`latest` beside the run points at it: a link, or a text file with its name where links need privileges."""
+def mark_latest(folder: Path) -> Path:
+    """`latest` beside the run points at it: a link, or a text file with its name where links need privileges.
+
+    Returns the path to call the run by: a folder named `latest` is somebody's own and stays, and then it is its folder.
+    """
     latest = folder.parent / "latest"
+    if latest.is_dir() and not latest.is_symlink():
+        return folder
     scratch = folder.parent / f".latest-{os.getpid()}"
     scratch.unlink(missing_ok=True)
     try:
@@ -60,6 +76,7 @@ def mark_latest(folder: Path) -> None:
     except OSError:
         scratch.write_text(folder.name, encoding="utf-8")
     os.replace(scratch, latest)
+    return latest
 
 
 def write_json(content: Any, path: Path) -> None:

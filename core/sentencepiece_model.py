@@ -6,8 +6,7 @@ from typing import Any
 
 import sentencepiece
 
-from core.sampling import LONGEST
-
+LONGEST = 32  # characters in a piece, with the sign for the space before it
 KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}  # numbered as in the file
 SPECIAL = (0, 1, 2, 3)  # the ids of padding, unknown, start and end
 

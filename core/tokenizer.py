@@ -3,13 +3,10 @@
 import hashlib
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
-from random import Random
 from typing import NamedTuple
 
 from core.files import whole_file
-from core.sampling import draw_split, drop_merges
 from core.sentencepiece_model import KINDS, SPECIAL, kind_of, open_model, train_model
 
 _BLANKS = [*range(0x20), *range(0x7F, 0xA1), 0x1680, *range(0x2000, 0x200C), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
@@ -93,14 +90,8 @@ class Tokenizer:
         with whole_file(path) as file:
             file.write(self._bytes)
 
-    def encode(self, text: str, *, sample: float = 0.0, seed: int | None = None) -> list[int]:
-        """Ids without start and end. With `sample` other splits of the same words; the same seed gives the same ids.
-
-        For "bpe" `sample` is the dropout of merges (Provilkov et al. 2020): more varies more; 0.1 is usual and makes
-        sentences about 1.2 times as long. For "unigram" it sharpens the draw (Kudo 2018): *less* varies more; try 0.2.
-        """
-        if sample:
-            return self._draw(text, sample, seed)
+    def encode(self, text: str) -> list[int]:
+        """Ids without start and end."""
         text = unicodedata.normalize("NFC", text.translate(_PLAIN))
         return [id for start, end in self._parts(text) for id in self._model.encode(text[start:end])]
 
@@ -131,28 +122,6 @@ class Tokenizer:
         spans = [_trim(text, start, max(start, end)) for start, end in zip(ends, ends[1:], strict=False)]
         return text, _pieces(ids, [text[start:end] for start, end in spans], spans)
 
-    def _draw(self, text: str, sample: float, seed: int | None) -> list[int]:
-        if self.kind not in ("bpe", "unigram"):
-            raise ValueError(f"a {self.kind} tokenizer splits a text in one way only: sample with kind bpe or unigram")
-        if not 0 < sample <= 1:
-            raise ValueError(f"sample is {sample}: it must lie between 0 and 1")
-        if seed is None:
-            raise ValueError("sampling needs a seed, made from the run's seed, the epoch and the sentence's number")
-        split, random = drop_merges if self.kind == "bpe" else draw_split, Random(seed)
-        ids: list[int] = []
-        for word in clean(text).split():
-            drawn = [self._ids.get(piece, self.UNKNOWN) for piece in split(_SPACE + word, self._scores, sample, random)]
-            ids += drawn if self.UNKNOWN not in drawn else _join_unknown(drawn)
-        return ids
-
-    @cached_property
-    def _ids(self) -> dict[str, int]:
-        return {self._model.id_to_piece(id): id for id in range(self.END + 1, self.size)}
-
-    @cached_property
-    def _scores(self) -> dict[str, float]:
-        return {piece: self._model.get_score(id) for piece, id in self._ids.items()}
-
     def _parts(self, text: str) -> Iterator[tuple[int, int]]:
         """The whole text; for kind "word" each word, since sentencepiece makes one unknown of neighbouring ones."""
         start = 0
@@ -164,11 +133,6 @@ class Tokenizer:
 def _pieces(ids: list[int], labels: list[str], spans: list[tuple[int, int]]) -> Pieces:
     unknown = [label for id, label in zip(ids, labels, strict=True) if id == Tokenizer.UNKNOWN]
     return Pieces(ids, labels, spans, unknown)
-
-
-def _join_unknown(ids: list[int]) -> list[int]:
-    """Neighbouring unknown characters as one piece, as in the plain split."""
-    return [id for id, before in zip(ids, [-1, *ids], strict=False) if not id == before == Tokenizer.UNKNOWN]
 
 
 def _trim(plain: str, start: int, end: int) -> tuple[int, int]:

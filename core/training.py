@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import lightning as L
@@ -20,7 +21,7 @@ from rich.console import Console
 from core.data import DemoData
 from core.demo import Demo
 from core.evaluate import predict
-from core.run import load_weights, save_weights
+from core.run import RunError, load_weights, save_weights
 
 SCORE = "validation/score"
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
@@ -56,8 +57,14 @@ class Training:
             raise ValueError(f"precision must be auto, bf16-mixed or 32-true; got {self.precision!r}")
 
 
-def fit(model: Demo, data: DemoData, training: Training, folder: Path, console: Console) -> dict[str, object]:
-    """Trains, leaves the best weights in the folder and in the model, and returns seconds, epochs and steps."""
+def fit(
+    model: Demo, data: DemoData, training: Training, folder: Path, console: Console, *, resume: Path | None = None
+) -> dict[str, object]:
+    """Trains, leaves the best weights in the folder and in the model, and returns seconds, epochs and steps.
+
+    `resume` is a checkpoint to go on from. The batches are those of an uninterrupted training; dropout draws others
+    (see `check_resumable`).
+    """
     best = KeepBest(folder, data, training.eval_examples, console)
     callbacks = [
         best,
@@ -86,7 +93,7 @@ def fit(model: Demo, data: DemoData, training: Training, folder: Path, console: 
         )
         start = time.monotonic()
         with stop_on_interrupt(trainer, console):
-            trainer.fit(model, datamodule=data)
+            trainer.fit(model, datamodule=data, ckpt_path=resume, weights_only=True)
     best.restore(model)
     return {
         "seconds": round(time.monotonic() - start, 1),
@@ -126,12 +133,31 @@ class KeepBest(L.Callback):
             highlight=False,
         )
 
+    def state_dict(self) -> dict[str, Any]:
+        return {"score": self.score, "epoch": self.epoch}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.score, self.epoch = state_dict["score"], state_dict["epoch"]
+
     def restore(self, model: Demo) -> None:
         """The best weights, in the model again; those of now, where there was no validation yet."""
         if self.epoch:
             load_weights(model, self.path, self.data.fingerprint())
         else:
             save_weights(model, self.path, self.data.fingerprint())
+
+
+def check_resumable(checkpoint: Path, training: Training) -> None:
+    """Raises RunError if a checkpoint is missing or damaged, or has nothing left to train."""
+    if not checkpoint.is_file():
+        raise RunError(f"there is no checkpoint {checkpoint}: the run did not finish its first epoch")
+    try:
+        state = torch.load(checkpoint, weights_only=True, map_location="cpu", mmap=True)
+        trained = state["loops"]["fit_loop"]["epoch_progress"]["current"]["completed"]
+    except (RuntimeError, EOFError, OSError, KeyError, TypeError, ValueError, UnpicklingError) as error:
+        raise RunError(f"damaged checkpoint {checkpoint}: {str(error).splitlines()[:1]}") from error
+    if trained >= training.max_epochs:
+        raise RunError(f"{checkpoint} has trained its {trained} epochs: to go on, give a larger trainer.max_epochs")
 
 
 def best_precision() -> str:

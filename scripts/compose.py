@@ -179,7 +179,18 @@ def _assemble(chosen: dict[str, str], values: dict[str, str], folder: Path) -> d
         _set(pages, key, text)
     config = _resolved(pages)
     check(config)
+    _check_lengths(config)
     return {**config, "choices": picked}
+
+
+def _check_lengths(config: dict[str, Any]) -> None:
+    """Data that are longer than the model is made for would end a training at the first such example."""
+    kept, taken = (config[part].get("max_length") for part in ("data", "model"))
+    if kept and taken and kept > taken:
+        raise ConfigError(
+            f"data.max_length={kept} is more than the model takes, model.max_length={taken}: "
+            f"set model.max_length={kept} as well"
+        )
 
 
 def _resolved(pages: dict[str, Any]) -> Any:

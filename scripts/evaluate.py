@@ -2,6 +2,9 @@
 
 import argparse
 import json
+import time
+
+from decoding import add_options, apply
 
 from command import command, console, table
 from compose import ConfigError, instantiate, override
@@ -13,12 +16,14 @@ def main(arguments: list[str]) -> None:
     options.add_argument("overrides", metavar="data.KEY=VALUE", nargs="*", help="other data, such as data.path=DIR")
     options.add_argument("--split", default="test", help="train, validation or test (default: test)")
     options.add_argument("--json", action="store_true", help="print scores and predictions as JSON")
+    add_options(options)
     chosen = options.parse_intermixed_args(arguments)
 
     from core.evaluate import attention_maps, evaluate
     from core.run import load
 
     run = load(chosen.run)
+    apply(chosen, run)
     config = override(run.config, chosen.overrides, only="data")
     data = instantiate(config["data"])
     data.restore(run.folder)
@@ -29,7 +34,9 @@ def main(arguments: list[str]) -> None:
         raise ConfigError(f"--split {chosen.split}: the data have {', '.join(data.splits)}")
     examples = data.splits[chosen.split]
     with screen.status(f"scoring {len(examples):,} examples"):
+        begun = time.monotonic()
         scores, predictions = evaluate(run.model, data, examples)
+        seconds = time.monotonic() - begun
         if chosen.split == "test":
             maps = data.map_scores(
                 lambda some: attention_maps(run.model, data, some), data.splits["validation"], examples
@@ -40,6 +47,7 @@ def main(arguments: list[str]) -> None:
         print(json.dumps(result | {"predictions": [each._asdict() for each in predictions]}, ensure_ascii=False))
         return
     screen.print(table(f"{run.folder}, {chosen.split} split, {len(examples):,} examples", scores))
+    screen.print(f"\n{seconds:.1f} s to generate and score them", highlight=False)
 
 
 if __name__ == "__main__":

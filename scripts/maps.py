@@ -2,8 +2,9 @@
 
 import sys
 import warnings
-from datetime import datetime
 from pathlib import Path
+
+from decoding import add_options, apply
 
 from command import command, say_warnings
 from inputs import inputs, parser
@@ -13,15 +14,17 @@ def main(arguments: list[str]) -> None:
     """Writes for each input the weights with their labels (npz), a picture of all heads, and one of their means."""
     options = parser("Draw the attention on your own inputs.")
     options.add_argument("--out", metavar="DIR", help="where to write (default: a new folder inside the run's)")
+    add_options(options)
     chosen = options.parse_intermixed_args(arguments)
     texts = inputs(chosen)
 
     from core.maps import save_all
     from core.maps.png import draw_layers
-    from core.run import load
+    from core.run import load, new_maps_folder
 
     run = load(chosen.run)
-    folder = Path(chosen.out or run.folder / f"maps-{datetime.now():%Y-%m-%d_%H-%M-%S}").expanduser()
+    apply(chosen, run)
+    folder = Path(chosen.out).expanduser() if chosen.out else new_maps_folder(run.folder)
     found = run.maps(texts)
     save_all(found, folder)
     for number, maps in enumerate(found, start=1):

@@ -3,24 +3,31 @@
 import json
 import sys
 
+from decoding import add_options, apply
+
 from command import command
 from inputs import inputs, parser
 
 
 def main(arguments: list[str]) -> None:
-    """Predictions go to standard output, a line each; what is to be known about them goes to standard error."""
+    """Predictions go to standard output, a line each or as many as --nbest says; what is to be known about them goes
+    to standard error."""
     options = parser("Predict from your own inputs.")
     options.add_argument("--json", action="store_true", help="an object a line, with the mean log-probability")
+    add_options(options, several=True)
     chosen = options.parse_intermixed_args(arguments)
     texts = inputs(chosen)
 
     from core.run import load
 
-    for number, prediction in enumerate(load(chosen.run).predict(texts), start=1):
+    run = load(chosen.run)
+    apply(chosen, run)
+    for number, prediction in enumerate(run.predict(texts), start=1):
         if chosen.json:
-            print(json.dumps(prediction._asdict(), ensure_ascii=False))
+            alternatives = [each._asdict() for each in prediction.alternatives]
+            print(json.dumps({**prediction._asdict(), "alternatives": alternatives}, ensure_ascii=False))
             continue
-        print(prediction.output, flush=True)
+        print(prediction.output, *(each.output for each in prediction.alternatives), sep="\n", flush=True)
         if prediction.mean_log_probability is not None:
             print(f"  {number}: mean log-probability {prediction.mean_log_probability:.3f}", file=sys.stderr)
         for notice in prediction.notices:

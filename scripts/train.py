@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from command import command, console, say_warnings, table
-from compose import ConfigError, compose, config_text, help_text, instantiate
+from compose import ConfigError, compose, config_text, help_text, instantiate, override
 
 PACKAGES = ("torch", "lightning", "datasets", "sentencepiece", "sacrebleu")
 
@@ -24,19 +24,28 @@ def main(arguments: list[str]) -> None:
     if {"--help", "-h"} & set(arguments):
         print(help_text(wishes))
         return
-    config = compose(wishes, reachable=reachable)
+    folder = next((Path(wish.partition("=")[2]) for wish in wishes if wish.startswith("resume=")), None)
+    config = as_before(folder, wishes) if folder else compose(wishes, reachable=reachable)
     if "--print" in arguments:
         print(config_text(config), end="")
         return
-    train(config, console())
+    train(config, console(), resume=folder)
 
 
-def train(config: dict[str, Any], screen: Console) -> Path:
-    """The whole run, in the order in which it happens. Returns its folder."""
+def as_before(folder: Path, wishes: Sequence[str]) -> dict[str, Any]:
+    """The configuration of a run that is to go on; only its trainer can be told otherwise."""
+    from core.run import find, read_config
+
+    config = read_config(find(folder.expanduser()) / "config.yaml")
+    return override(config, [wish for wish in wishes if not wish.startswith("resume=")], only="trainer")
+
+
+def train(config: dict[str, Any], screen: Console, *, resume: Path | None = None) -> Path:
+    """The whole run, in the order in which it happens. Returns its folder: a new one, or the one of `resume`."""
     import lightning as L
 
-    from core.run import make_folder, mark_latest, write_yaml
-    from core.training import fit
+    from core.run import find, make_folder, mark_latest, write_yaml
+    from core.training import check_resumable, fit
 
     begun = time.monotonic()
     try:
@@ -44,20 +53,24 @@ def train(config: dict[str, Any], screen: Console) -> Path:
     except ValueError as error:
         raise ConfigError(f"seed={config['seed']}: {error}") from error
     announce(config, screen)
-    training, data = instantiate(config["trainer"]), read_data(config, screen)
+    folder = find(resume.expanduser()).resolve() if resume else None
+    training, data = instantiate(config["trainer"]), read_data(config, screen, folder)
     config["model"]["vocabulary"] = data.vocabulary
     model = instantiate(config["model"])
-    folder = make_folder(config["output"], config["task"], suffix="-toy" if config["data_used"] == "toy" else "")
+    checkpoint = folder / "checkpoints" / "last.ckpt" if folder else None
+    if checkpoint:
+        check_resumable(checkpoint, training)
+    if folder is None:
+        folder = make_folder(config["output"], config["task"], suffix="-toy" if config["data_used"] == "toy" else "")
+        data.save(folder)
     write_yaml(config, folder / "config.yaml")
-    data.save(folder)
     parameters = sum(weights.numel() for weights in model.parameters())
     screen.print(f"{parameters:,} parameters, run folder {folder}; Ctrl-C keeps the best so far", highlight=False)
-    spent = fit(model, data, training, folder, screen)
+    spent = fit(model, data, training, folder, screen, resume=checkpoint)
     scores, readings = score_and_draw(model, data, training, folder, screen)
     spent["total_seconds"] = round(time.monotonic() - begun, 1)
     write_metrics(config, folder, data, scores, readings, {"parameters": parameters, "training": spent})
-    mark_latest(folder)
-    report(config, folder, scores, spent, screen)
+    report(config, folder, mark_latest(folder), scores, spent, screen)
     return folder
 
 
@@ -99,9 +112,12 @@ def announce(config: dict[str, Any], screen: Console) -> None:
     screen.print(" ".join([*choices, f"seed={config['seed']}"]), style="bold", markup=False, highlight=False)
 
 
-def read_data(config: dict[str, Any], screen: Console) -> Any:
-    """The data module with its data read; what does not fit is an error now, before anything is made."""
+def read_data(config: dict[str, Any], screen: Console, folder: Path | None) -> Any:
+    """The data module with its data read, by the vocabulary of the run in `folder` if there is one; what does not fit
+    is an error now, before anything is made."""
     data = instantiate(config["data"])
+    if folder:
+        data.restore(folder)
     with screen.status("reading the data"):
         try:
             data.load()
@@ -129,7 +145,9 @@ def draw_maps(model: Any, data: Any, examples: Sequence[Any], folder: Path) -> N
     say_warnings(caught)
 
 
-def report(config: dict[str, Any], folder: Path, scores: dict[str, Any], spent: dict, screen: Console) -> None:
+def report(
+    config: dict[str, Any], folder: Path, latest: Path, scores: dict[str, Any], spent: dict, screen: Console
+) -> None:
     """The table that a run ends with, where its files are, and what to try next."""
     used, asked = config["data_used"], config["data_requested"]
     if used != asked:
@@ -141,7 +159,7 @@ def report(config: dict[str, Any], folder: Path, scores: dict[str, Any], spent: 
         f"({spent['precision']}); best epoch {spent['best_epoch']}",
         highlight=False,
     )
-    latest, sentence = folder.parent / "latest", example(folder)
+    sentence = example(folder)
     local = f" data.path={path}" if Path(path := config["data"].get("path", "")).is_dir() and path else ""
     screen.print(
         f"\nfiles      {folder}\nmaps       {folder / 'maps'}\n\nnext\n"

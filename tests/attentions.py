@@ -54,7 +54,15 @@ TABLE: dict[str, Callable[..., Attention]] = {
         MultiHeadAttention, partial(LocalAttention, CosineAttention, before=2, after=2), **SIZES, heads=H
     ),
 }
-NOT_MECHANISMS = {"Attention", "AttentionFactory", "AttentionPooling", "Prepared", "ScoreAttention", "bare", "multi_head"}
+NOT_MECHANISMS = {
+    "Attention",
+    "AttentionFactory",
+    "AttentionPooling",
+    "Prepared",
+    "ScoreAttention",
+    "bare",
+    "multi_head",
+}
 
 BARE = [name for name in TABLE if not name.startswith("multi_head")]
 DOT_FORM = [name for name in BARE if issubclass(TABLE[name].func, DotFormAttention)]

@@ -4,7 +4,6 @@ import io
 import os
 from itertools import chain
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pyarrow
@@ -20,8 +19,8 @@ from core.demo import Prediction
 from core.public import DataError, load_public
 from core.text import Tokenizer
 from core.training import Training, fit
-from tasks.translation import toy
-from tasks.translation.data import PublicTranslation, ToyTranslation, TranslationData
+from tasks.translation.data import Pair, TranslationData
+from tasks.translation.sets import PublicTranslation, ToyTranslation
 
 REAL = ROOT.parent / "shared" / "data" / "multi30k"
 SENTENCES = {
@@ -115,14 +114,12 @@ def test_a_budget_must_hold_something():
 class Given(TranslationData):
     """Translation of the pairs that a test gives."""
 
-    def __init__(self, given: dict[str, list[tuple[str, str]]], *, max_length: int = 30, sample: float = 0.0) -> None:
-        super().__init__(
-            source="de", target="en", pieces=60, tokens_per_batch=50, max_length=max_length, sample=sample, seed=1
-        )
+    def __init__(self, given: dict[str, list[tuple[str, str]]], *, max_length: int = 30) -> None:
+        super().__init__(source="de", target="en", pieces=60, tokens_per_batch=50, max_length=max_length, seed=1)
         self.given = given
 
-    def pairs(self) -> dict[str, list[toy.Pair]]:
-        return {split: [toy.Pair(*pair, ()) for pair in pairs] for split, pairs in self.given.items()}
+    def pairs(self) -> dict[str, list[Pair]]:
+        return {split: [Pair(*pair) for pair in pairs] for split, pairs in self.given.items()}
 
 
 def given(**splits: list[tuple[str, str]]) -> dict[str, list[tuple[str, str]]]:
@@ -181,26 +178,9 @@ class TestTranslation:
         examples = data.read(["ein Hund ein Hund ein Hund", "", "Hund", "  "])
         assert list(chain(*data.batches(examples))) == [2, 0]
 
-    def test_varied_pieces_change_with_the_epoch_and_only_with_it(self):
-        data = Given(given(train=[("der kleine Hund sieht eine Katze", "the small dog sees a cat")] * 3), sample=0.5)
-        data.load()
-        example = data.splits["train"][0]
-
-        def ids(epoch: int) -> list[int]:
-            data.trainer = SimpleNamespace(current_epoch=epoch)
-            return data.varied(example).source_ids
-
-        assert ids(1) == ids(1) and len({tuple(ids(epoch)) for epoch in range(5)}) > 1
-        assert all(data.tokenizer.decode(ids(epoch)) == example.source for epoch in range(5))
-        assert data.varied(example).target_ids == example.target_ids
-
-    @pytest.mark.parametrize(
-        ("wrong", "said"),
-        [({"max_length": 1}, "max_length must leave room .* got 1"), ({"sample": 1.5}, "from 0 to 1; got 1.5")],
-    )
-    def test_impossible_numbers(self, wrong, said):
-        with pytest.raises(ValueError, match=said):
-            Given(given(), **wrong)
+    def test_impossible_numbers(self):
+        with pytest.raises(ValueError, match=r"max_length must leave room .* got 1"):
+            Given(given(), max_length=1)
 
     def test_the_toy_set_comes_with_its_links(self, small_toy):
         data = ToyTranslation(pieces=2000, tokens_per_batch=100, max_length=32, seed=1)
@@ -208,7 +188,11 @@ class TestTranslation:
         assert {split: len(examples) for split, examples in data.splits.items()} == {
             split: len(pairs) for split, pairs in small_toy.items()
         }
-        assert [example.links for example in data.splits["test"]] == [pair.links for pair in small_toy["test"]]
+        truth = data.truth(3, 7)
+        assert [each.row.sure for each in truth.scoring] == [list(pair.links) for pair in small_toy["test"][:7]]
+        assert [(each.source, each.target) for each in truth.choosing] == [
+            (each.source, each.target) for each in data.splits["validation"][:3]
+        ]
 
     def test_links_of_what_was_cut_are_not_looked_for(self, small_toy):
         data = ToyTranslation(pieces=2000, tokens_per_batch=100, max_length=6, seed=1)
@@ -274,7 +258,7 @@ class TestPublic:
 
     def test_the_other_direction(self, hub):
         pairs = public(hub, source="en", target="de").pairs()
-        assert pairs["test"] == [toy.Pair("The cat runs.", "Die Katze läuft.", ())]
+        assert pairs["test"] == [Pair("The cat runs.", "Die Katze läuft.")]
 
     def test_missing_columns_are_named_with_those_that_there_are(self, hub):
         with pytest.raises(DataError, match=r"found the columns \['en', 'de'\], wanted \['fr', 'en'\]"):

@@ -1,12 +1,13 @@
-"""Greedy decoding, by hand and with a whole model."""
+"""Greedy decoding and draws, by hand and with a whole model."""
 
+import itertools
 import math
 
 import pytest
 import torch
 
 from core.attention import ScaledDotProductAttention
-from core.decode import Decoded, greedy
+from core.decode import Decoded, greedy, repeating, sample
 from tasks.translation.data import Batch
 from tasks.translation.transformer import TransformerTranslation
 
@@ -174,3 +175,61 @@ def test_cached_is_uncached(model):
     ):
         assert row.tokens == expected.tokens
         assert row.log_probabilities == pytest.approx(expected.log_probabilities, abs=1e-5)
+
+
+def test_no_repeat_by_hand():
+    assert repeating([4, 5, 6, 4, 5], 3) == {6}
+    assert repeating([4, 5], 3) == set()
+    assert repeating([4, 5, 4], 1) == {4, 5}
+    (row,) = decode(saying([4, 5, 4, 5, 4, 5]), 6, no_repeat=2)
+    assert (4, 5) in list(itertools.pairwise(row.tokens))
+    assert len(set(itertools.pairwise(row.tokens))) == len(row.tokens) - 1
+
+
+def test_a_prefix_is_said_first_and_costs_what_it_costs():
+    rows = decode(saying([5, END], [5, 6, END]), 5, 5, prefix=[[4], []])
+    assert rows[0].tokens[0] == 4 and rows[1].tokens == [5, 6]
+    assert rows[0].log_probabilities[0] == pytest.approx(-math.log(6 + math.exp(5.0)), abs=1e-5)
+    assert [row.tokens[0] for row in decode(saying([5, END], [5, END]), 5, 5, prefix=[[4]])] == [4, 4]
+
+
+def draws(seed: int, **more) -> list[list[int]]:
+    shares = torch.tensor([0.0, 0.0, 0.0, 0.2, 0.4, 0.3, 0.1])
+
+    def step(tokens, number):
+        return shares.log().expand(len(tokens), 1, -1), number + 1
+
+    limits = torch.full((500,), 1)
+    return [row.tokens for row in sample(step, 0, start=START, end=END, limits=limits, seed=seed, **more)]
+
+
+def test_draws_follow_the_shares_and_the_seed():
+    assert draws(1) == draws(1) != draws(2)
+    first = [tokens[0] if tokens else END for tokens in draws(1)]
+    for token, share in {3: 0.2, 4: 0.4, 5: 0.3, 6: 0.1}.items():
+        assert first.count(token) / 500 == pytest.approx(share, abs=0.07)
+
+
+def test_top_k_top_p_and_temperature():
+    said = {tuple(tokens) for tokens in draws(1, top_k=2)}
+    assert said == {(4,), (5,)}
+    assert {tuple(tokens) for tokens in draws(1, top_p=0.7)} == {(4,), (5,)}
+    assert {tuple(tokens) for tokens in draws(1, top_p=0.75)} == {(4,), (5,), ()}
+    assert {tuple(tokens) for tokens in draws(1, top_p=0.01)} == {(4,)}
+    assert draws(1, temperature=0.01) == [[4]] * 500
+
+
+def test_the_log_probabilities_of_draws_are_the_models_own():
+    shares = torch.tensor([0.0, 0.0, 0.0, 0.0, 0.75, 0.25])
+
+    def step(tokens, number):
+        return shares.log()[None, None], number + 1
+
+    (row,) = sample(step, 0, start=START, end=END, limits=torch.tensor([2]), top_k=1, temperature=3.0)
+    assert row.log_probabilities == pytest.approx([math.log(0.75)] * 2)
+
+
+@pytest.mark.parametrize("wrong", [{"temperature": 0.0}, {"top_k": -1}, {"top_p": 0.0}, {"top_p": 1.5}])
+def test_draws_that_cannot_be(wrong):
+    with pytest.raises(ValueError, match="temperature above 0"):
+        draws(1, **wrong)

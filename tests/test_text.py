@@ -1,13 +1,10 @@
 import io
-import math
 import pickle
-from collections import Counter
 from random import Random
 
 import pytest
 from sentencepiece import SentencePieceTrainer
 
-from core.sampling import draw_split, drop_merges
 from core.text import Pieces, Tokenizer, clean, cut, read_lines, read_parallel, word_of_piece, words
 
 GERMAN = ["Der Hund schläft.", "Die Katze sieht den Mann, aber nicht heute!", "„Hallo“, sagt er: 12 Kinder spielen."]
@@ -292,71 +289,6 @@ def test_spell_gives_each_id_its_place_in_the_decoded_text(german):
     assert "".join(pieces.labels) == text.replace(" ", "")
     assert pieces.labels[0] == pieces.labels[-1] == pieces.labels[-2] == ""
     assert german.spell([]) == ("", Pieces([], [], [], []))
-
-
-# Sampling
-
-
-@pytest.mark.parametrize("kind", ["bpe", "unigram"])
-def test_sampling_varies_with_the_seed_and_only_with_it(kind):
-    tokenizer = Tokenizer.train(GERMAN * 3, size=80, kind=kind)
-    line, plain = GERMAN[1], tokenizer.encode(GERMAN[1])
-    drawn = [tokenizer.encode(line, sample=0.3, seed=seed) for seed in range(20)]
-    assert len({tuple(ids) for ids in drawn}) > 5
-    assert {tokenizer.decode(ids) for ids in drawn} == {line}
-    assert [tokenizer.encode(line, sample=0.3, seed=seed) for seed in reversed(range(20))] == drawn[::-1]
-    assert tokenizer.encode(line) == plain
-
-
-def test_sampling_asks_for_what_it_needs(german):
-    with pytest.raises(ValueError, match="needs a seed"):
-        german.encode("Der Hund", sample=0.1)
-    for sample in (-0.1, 1.5, float("nan")):
-        with pytest.raises(ValueError, match="between 0 and 1"):
-            german.encode("Der Hund", sample=sample, seed=1)
-    with pytest.raises(ValueError, match="a char tokenizer splits"):
-        Tokenizer.train(GERMAN, size=100, kind="char").encode("Der Hund", sample=0.1, seed=1)
-
-
-def test_sampling_is_the_same_in_every_process():
-    # Written down from another process: sentencepiece's own generator would differ at every start of Python.
-    tokenizer = Tokenizer.train(GERMAN * 3, size=80)
-    drawn = [tokenizer.encode("Der Mann spielt", sample=0.3, seed=seed) for seed in (1, 2)]
-    splits = [" ".join(tokenizer.decode([id]) for id in ids) for ids in drawn]
-    assert splits == ["D er Ma nn s p i e l t", " D er Ma nn sp iel t"]
-
-
-@pytest.mark.parametrize("kind", ["bpe", "unigram"])
-def test_without_noise_sampling_is_the_plain_split(kind):
-    tokenizer = Tokenizer.train(GERMAN + ASIAN, size=8000, kind=kind)
-    for text in GERMAN + ASIAN + tricky_texts(200):
-        if kind == "bpe":
-            assert tokenizer.encode(text, sample=1e-12, seed=1) == tokenizer.encode(text), ascii(text)
-        sampled = tokenizer.encode(text, sample=0.3, seed=1)
-        assert tokenizer.decode(sampled) == tokenizer.decode(tokenizer.encode(text))
-        assert sampled.count(Tokenizer.UNKNOWN) == tokenizer.encode(text).count(Tokenizer.UNKNOWN)
-
-
-def test_dropped_merges_by_hand():
-    scores = {"ab": -1.0, "bc": 0.0, "abc": -2.0}  # best first: bc, then a + bc
-    assert drop_merges("abc", scores, 0.0, Random(0)) == ["abc"]
-    assert drop_merges("abcab", scores, 0.0, Random(0)) == ["abc", "ab"]
-    assert drop_merges("abc", scores, 1.0, Random(0)) == ["a", "b", "c"]
-    random = Random(7)
-    drawn = Counter(tuple(drop_merges("abc", scores, 0.5, random)) for _ in range(2000))
-    # bc kept: 1/2; else ab kept: 1/4; else nothing. Then the last merge is kept once in two.
-    expected = {("a", "b", "c"): 1 / 4, ("a", "bc"): 1 / 4, ("ab", "c"): 1 / 8, ("abc",): 3 / 8}
-    assert {split: count / 2000 for split, count in drawn.items()} == pytest.approx(expected, abs=0.04)
-
-
-def test_drawn_splits_by_hand():
-    scores = {"a": math.log(0.2), "b": math.log(0.3), "ab": math.log(0.1)}
-    random = Random(7)
-    drawn = Counter(tuple(draw_split("ab?", scores, 1.0, random)) for _ in range(2000))
-    expected = {("a", "b", "?"): 0.06 / 0.16, ("ab", "?"): 0.1 / 0.16}
-    assert {split: count / 2000 for split, count in drawn.items()} == pytest.approx(expected, abs=0.04)
-    flat = Counter(tuple(draw_split("ab", scores, 1e-9, random)) for _ in range(2000))
-    assert flat["ab",] / 2000 == pytest.approx(0.5, abs=0.04)
 
 
 # Words

@@ -1,7 +1,7 @@
 """Who aligns with whom: the gaze of a translation model against true word links, between its controls."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,12 +37,12 @@ class Reading(NamedTuple):
 
 
 class Aligned(NamedTuple):
-    """The maps of a linked sentence pair whose target was forced, and where their rows and columns stand in it."""
+    """The maps of a linked sentence pair whose target was forced, and the words that their rows and columns are of."""
 
     maps: list[AttentionMap]
-    source_pieces: Sequence[Span]
-    target_pieces: Sequence[Span]
-    """[start, end) in the text of each piece; the maps have a row and a column more, for the end mark."""
+    columns: list[int]
+    rows: list[int]
+    """The number of the word that each piece is a part of; -1 for a piece of none, and for the end mark."""
     linked: Linked
 
     def readings(self) -> Iterator[tuple[Reading, Weights]]:
@@ -59,9 +59,15 @@ class Aligned(NamedTuple):
                 yield Reading(ALL, "mean", offset), self.between_words(every.mean(axis=0, keepdims=True))
 
     def between_words(self, weights: Float[np.ndarray, "H Q K"]) -> Weights:
-        rows = [*word_of_piece(self.target_pieces, self.linked.target_spans), -1]
-        columns = [*word_of_piece(self.source_pieces, self.linked.source_spans), -1]
-        return padded(merge(weights, rows, columns), self.linked)
+        return padded(merge(weights, self.rows, self.columns), self.linked)
+
+
+def aligned(
+    maps: list[AttentionMap], source_pieces: Sequence[Span], target_pieces: Sequence[Span], linked: Linked
+) -> Aligned:
+    """Pieces, [start, end) in the text, by words; links of words that were cut off are not looked for."""
+    columns, rows = word_of_piece(source_pieces, linked.source_spans), word_of_piece(target_pieces, linked.target_spans)
+    return Aligned(maps, [*columns, -1], [*rows, -1], linked.within({*columns}, {*rows}))
 
 
 class Tally(NamedTuple):
@@ -107,10 +113,17 @@ def scores(
         ", plain mean": (found[plain], str(plain)),
         **controls(scoring, pairs),
     }
-    table = {f"{name}{row}": Score(value, how) for row, (tally, how) in lines.items() for name, value in tally.scores().items()}
+    table = {
+        f"{name}{row}": Score(value, how)
+        for row, (tally, how) in lines.items()
+        for name, value in tally.scores().items()
+    }
     return MapScores(
         dict(sorted(table.items(), key=lambda item: item[0].partition(",")[0])),
-        [{**reading._asdict(), "chosen_on": tried[reading].scores(), "test": found[reading].scores()} for reading in order],
+        [
+            {**reading._asdict(), "chosen_on": tried[reading].scores(), "test": found[reading].scores()}
+            for reading in order
+        ],
     )
 
 
@@ -142,7 +155,10 @@ def controls(examples: Sequence[Aligned], pairs: Iterable[tuple[str, str]]) -> d
         ", diagonal": (of_all(examples, even_pace), "baseline: reading at an even pace"),
         ", uniform": (chance(examples), "baseline: looking anywhere"),
         ", word aligner": (of_all(examples, by(model_1)), "control: IBM Model 1, trained on the same pairs"),
-        ", word aligner with diagonal": (of_all(examples, by(with_diagonal)), "control: Model 1 with a prior for the diagonal"),
+        ", word aligner with diagonal": (
+            of_all(examples, by(with_diagonal)),
+            "control: Model 1 with a prior for the diagonal",
+        ),
     }
 
 
@@ -191,7 +207,7 @@ def in_words(text: str) -> list[str]:
     return [text[start:end] for start, end in words(text)]
 
 
-def padded(weights: Weights, linked: Linked) -> Weights:
+def padded(weights: Float[np.ndarray, "H _ _"], linked: Linked) -> Float[np.ndarray, "H _ _"]:
     """Zeros for words at the end of which no piece is left, because the sentence was cut."""
     queries, keys = weights.shape[1:]
     more = (0, len(linked.target_spans) - queries), (0, len(linked.source_spans) - keys)

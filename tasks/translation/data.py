@@ -1,6 +1,5 @@
 """Sentence pairs to batches, and generated ids back to sentences: the public sets and the built-in one."""
 
-import zlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from core.data import DemoData, MapScores
 from core.decode import Decoded
-from core.demo import Prediction
+from core.demo import Alternative, Prediction
 from core.familiarity import Familiarity
 from core.maps import AttentionMap
 from core.masks import padding
@@ -75,16 +74,13 @@ class TranslationData(DemoData):
         pieces: int,
         tokens_per_batch: int,
         max_length: int,
-        sample: float = 0.0,
         seed: int = 0,
     ) -> None:
         super().__init__(tokens_per_batch=tokens_per_batch, seed=seed)
         if max_length < 2:
             raise ValueError(f"max_length must leave room for a piece and the end mark: at least 2; got {max_length}")
-        if not 0.0 <= sample <= 1.0:
-            raise ValueError(f"sample is the share of merges left out, from 0 to 1; got {sample}")
         self.source, self.target = source, target
-        self.pieces, self.max_length, self.sample = pieces, max_length, sample
+        self.pieces, self.max_length = pieces, max_length
         self._tokenizer: Tokenizer | None = None
         self._familiarity: Familiarity | None = None
 
@@ -116,9 +112,7 @@ class TranslationData(DemoData):
 
     def look_back(self) -> None:
         """Counts what a reader should know of the data before the training."""
-        train, held_out = (
-            [example.source_ids for example in self.splits[split]] for split in ("train", "validation")
-        )
+        train, held_out = ([example.source_ids for example in self.splits[split]] for split in ("train", "validation"))
         self._familiarity = Familiarity.learn(train, held_out, size=self.vocabulary)
         known = {(each.source, each.target) for each in self.splits["train"]}
         for split in ("validation", "test"):
@@ -141,9 +135,11 @@ class TranslationData(DemoData):
         return [*lines, f"{cut}; vocabulary {self.vocabulary:,} pieces, {share:.2%} of validation unknown to it"]
 
     def told(self, kinds: dict[str, str], split: str) -> str:
-        return "".join(f"; {count:,} {words}" for kind, words in kinds.items() if (count := self.counts[f"{split}.{kind}"]))
+        return "".join(
+            f"; {count:,} {words}" for kind, words in kinds.items() if (count := self.counts[f"{split}.{kind}"])
+        )
 
-    def usable(self, split: str, pairs: Sequence[Pair]) -> list[Pair]:
+    def usable(self, split: str, pairs: Sequence[tuple[str, str]]) -> list[Pair]:
         """The pairs with text on both sides; the others are counted."""
         found = [Pair(clean(source), clean(target)) for source, target in pairs]
         kept = [pair for pair in found if pair.source and pair.target]
@@ -173,25 +169,17 @@ class TranslationData(DemoData):
             target=pad_sequence(targets, batch_first=True, padding_value=Tokenizer.PAD),
         )
 
-    def collate_train(self, examples: Sequence[Example]) -> Batch:
-        return self.collate([self.varied(example) for example in examples] if self.sample else examples)
-
-    def varied(self, example: Example) -> Example:
-        """The source in other pieces than last time (Provilkov et al. 2020): the same words, seen from all sides."""
-        assert self.trainer is not None, "examples vary from epoch to epoch, so only while training"
-        seed = zlib.crc32(f"{self.seed} {self.trainer.current_epoch} {example.source}".encode())
-        ids = self.tokenizer.encode(example.source, sample=self.sample, seed=seed)
-        return example._replace(source_ids=[*ids[: self.max_length - 1], Tokenizer.END])
-
     def predictions(self, examples: Sequence[Example], generated: Sequence[Decoded | None]) -> list[Prediction]:
         return [self.prediction(example, decoded) for example, decoded in zip(examples, generated, strict=True)]
 
     def prediction(self, example: Example, decoded: Decoded | None) -> Prediction:
         if decoded is None:
             return Prediction(example.source, "", None, ("nothing to translate: the input is empty",))
-        scores = decoded.log_probabilities
-        mean = sum(scores) / len(scores) if scores else None
-        return Prediction(example.source, self.tokenizer.decode(decoded.tokens), mean, self.notices(example, decoded))
+        best, *others = [
+            Alternative(self.tokenizer.decode(each.tokens), mean(each.log_probabilities))
+            for each in (decoded, *decoded.others)
+        ]
+        return Prediction(example.source, *best, self.notices(example, decoded), tuple(others))
 
     def notices(self, example: Example, decoded: Decoded | None = None) -> tuple[str, ...]:
         """What a reader should know of an input, and of the output where there is one."""
@@ -259,7 +247,7 @@ class TranslationData(DemoData):
         """The maps of each linked pair, its target forced, and the places of their pieces in the text."""
         examples = [self.example(each.source, each.target) for each in linked]
         return [
-            alignment.Aligned(
+            alignment.aligned(
                 found,
                 self.tokenizer.pieces(example.source).spans[: len(example.source_ids) - 1],
                 self.tokenizer.pieces(example.target).spans[: len(example.target_ids)],
@@ -280,3 +268,7 @@ class TranslationData(DemoData):
 
     def fingerprint(self) -> dict[str, str]:
         return {"vocabulary": self.tokenizer.digest}
+
+
+def mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None

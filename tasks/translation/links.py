@@ -4,7 +4,7 @@ import gzip
 import html
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from core.text import lines_of
 
 Link = tuple[int, int]
 Span = tuple[int, int]
-PLAIN = str.maketrans("’‘´`“”„«»–—", "''''\"\"\"\"\"--")
+PLAIN = str.maketrans("’‘´`“”„«»–—", '\'\'\'\'"""""--')
 """Marks that one tokenizer keeps and another writes in ASCII; one character for one, so that no place moves."""
 
 
@@ -58,6 +58,21 @@ class Linked(NamedTuple):
     source_spans: list[Span]
     target_spans: list[Span]
     row: Row
+
+    def within(self, source: Collection[int], target: Collection[int]) -> "Linked":
+        """Only the links between these words: of a text that was cut, those that are left."""
+
+        def left(links: Iterable[Link]) -> list[Link]:
+            return [link for link in links if link[0] in source and link[1] in target]
+
+        phrases = [
+            phrase
+            for phrase in self.row.phrases
+            if {*range(*phrase.source)} <= {*source} and {*range(*phrase.target)} <= {*target}
+        ]
+        return self._replace(
+            row=self.row._replace(sure=left(self.row.sure), possible=left(self.row.possible), phrases=phrases)
+        )
 
 
 def read_links(path: str) -> list[Row]:

@@ -91,9 +91,7 @@ def objects(lines: Sequence[str], path: str, source: str, target: str) -> Iterat
         yield sides[0], sides[1]
 
 
-def with_held_out(
-    pairs: dict[str, list[P]], held_out: int, *, seed: int, counts: Counter[str]
-) -> dict[str, list[P]]:
+def with_held_out(pairs: dict[str, list[P]], held_out: int, *, seed: int, counts: Counter[str]) -> dict[str, list[P]]:
     """The splits, and for validation and test, where they are missing, pairs drawn from train; counted.
 
     A pair that occurs twice is in one split only. Never more than a tenth of train is set apart for each.
@@ -103,8 +101,8 @@ def with_held_out(
     size = min(held_out, len(train) // 10)
     if missing and size < 1:
         raise DataError(
-            f"there are {len(train)} pairs, too few to set some apart for {' and '.join(missing)}: give at least 10, or "
-            "files of their own, and a data.held_out of 1 or more"
+            f"there are {len(train)} pairs, too few to set some apart for {' and '.join(missing)}: give at least 10, "
+            "or files of their own, and a data.held_out of 1 or more"
         )
     kinds = list(dict.fromkeys(train))
     random.Random(seed).shuffle(kinds)

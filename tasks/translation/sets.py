@@ -26,7 +26,6 @@ class PublicTranslation(TranslationData):
         tokens_per_batch: int,
         max_length: int,
         links: str | None = None,
-        sample: float = 0.0,
         seed: int = 0,
     ) -> None:
         super().__init__(
@@ -35,7 +34,6 @@ class PublicTranslation(TranslationData):
             pieces=pieces,
             tokens_per_batch=tokens_per_batch,
             max_length=max_length,
-            sample=sample,
             seed=seed,
         )
         self.path, self.links = path, links
@@ -71,7 +69,9 @@ class PublicTranslation(TranslationData):
         return Truth(self.linked[::2], self.linked[1::2], f"every other one of {len(self.linked):,} linked pairs")
 
     def report(self) -> list[str]:
-        links = f"links: {self.counts['links.placed']:,} of {self.counts['links.rows']:,} rows placed on their sentences"
+        links = (
+            f"links: {self.counts['links.placed']:,} of {self.counts['links.rows']:,} rows placed on their sentences"
+        )
         return [*super().report(), *([links] if self.linked else [])]
 
 
@@ -89,7 +89,6 @@ class HubTranslation(TranslationData):
         max_length: int,
         name: str | None = None,
         held_out: int = 1000,
-        sample: float = 0.0,
         seed: int = 0,
     ) -> None:
         super().__init__(
@@ -98,7 +97,6 @@ class HubTranslation(TranslationData):
             pieces=pieces,
             tokens_per_batch=tokens_per_batch,
             max_length=max_length,
-            sample=sample,
             seed=seed,
         )
         self.path, self.name, self.held_out = path, name, held_out
@@ -139,7 +137,6 @@ class ParallelTranslation(TranslationData):
         test_path: str | None = None,
         test_target_path: str | None = None,
         held_out: int = 1000,
-        sample: float = 0.0,
         seed: int = 0,
     ) -> None:
         super().__init__(
@@ -148,7 +145,6 @@ class ParallelTranslation(TranslationData):
             pieces=pieces,
             tokens_per_batch=tokens_per_batch,
             max_length=max_length,
-            sample=sample,
             seed=seed,
         )
         self.held_out = held_out
@@ -199,6 +195,8 @@ def pairs_of(sources: Sequence[str | None], targets: Sequence[str | None]) -> li
 
 def linked_toy(pair: toy.Pair) -> Linked:
     source, target = toy.words(pair.source), toy.words(pair.target)
-    words = ([text[start:end] for start, end in spans] for text, spans in ((pair.source, source), (pair.target, target)))
+    words = (
+        [text[start:end] for start, end in spans] for text, spans in ((pair.source, source), (pair.target, target))
+    )
     row = Row(*words, sure=list(pair.links), possible=[], phrases=[], complete=True, line=None)
     return Linked(pair.source, pair.target, source, target, row)

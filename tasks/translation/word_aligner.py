@@ -44,7 +44,7 @@ class WordAligner:
         self.shares = dict(zip(meetings.names, shares.tolist(), strict=True))
         return self
 
-    def prior(self, source: int, target: int) -> Float[np.ndarray, "target source+1"]:
+    def prior(self, source: int, target: int) -> Float[np.ndarray, "Q _"]:
         """How likely each source place is at each target place, before any word is seen; column 0 is none."""
         places = (np.arange(source) + 0.5) / max(1, source)
         paces = (np.arange(target) + 0.5) / max(1, target)
