@@ -38,6 +38,7 @@ class DemoData(L.LightningDataModule):
             raise ValueError(f"tokens_per_batch must be at least 1; got {tokens_per_batch}")
         self.tokens_per_batch = tokens_per_batch
         self.seed = seed
+        self.first_epoch = 0
         self.splits: dict[str, list[Any]] = {}
         self.counts: Counter[str] = Counter()
 
@@ -114,6 +115,7 @@ class DemoData(L.LightningDataModule):
     def train_dataloader(self) -> DataLoader:
         sizes = [self.size(example) for example in self.splits["train"]]
         sampler = TokenBatches(sizes, tokens=self.tokens_per_batch, seed=self.seed)
+        sampler.set_epoch(self.first_epoch)  # Lightning asks for the first batches before it sets the epoch
         return DataLoader(Batches(self.splits["train"], self.collate), sampler=sampler, batch_size=None)
 
     def val_dataloader(self) -> DataLoader:

@@ -62,14 +62,20 @@ def fit(
 ) -> dict[str, object]:
     """Trains, leaves the best weights in the folder and in the model, and returns seconds, epochs and steps.
 
-    `resume` is a checkpoint to go on from. The batches are those of an uninterrupted training; dropout draws others
-    (see `check_resumable`).
+    `resume` is a checkpoint to go on from: with the batches of an uninterrupted training, while dropout draws others.
+
+    Raises:
+        RunError: as `epochs_trained`.
     """
+    if resume:
+        data.first_epoch = epochs_trained(resume, training)
     best = KeepBest(folder, data, training.eval_examples, console)
     callbacks = [
         best,
         EarlyStopping(monitor=SCORE, mode="max", patience=training.patience),
-        ModelCheckpoint(dirpath=folder / "checkpoints", filename="last", enable_version_counter=False),
+        ModelCheckpoint(
+            dirpath=folder / "checkpoints", filename="last", enable_version_counter=False, save_on_train_epoch_end=True
+        ),
         *([RichProgressBar(leave=False)] if console.is_terminal else []),
     ]
     if training.budget_minutes is not None:
@@ -147,17 +153,22 @@ class KeepBest(L.Callback):
             save_weights(model, self.path, self.data.fingerprint())
 
 
-def check_resumable(checkpoint: Path, training: Training) -> None:
-    """Raises RunError if a checkpoint is missing or damaged, or has nothing left to train."""
+def epochs_trained(checkpoint: Path, training: Training) -> int:
+    """How many epochs a checkpoint has behind it.
+
+    Raises:
+        RunError: if it is missing or damaged, or has nothing left to train.
+    """
     if not checkpoint.is_file():
         raise RunError(f"there is no checkpoint {checkpoint}: the run did not finish its first epoch")
     try:
         state = torch.load(checkpoint, weights_only=True, map_location="cpu", mmap=True)
-        trained = state["loops"]["fit_loop"]["epoch_progress"]["current"]["completed"]
+        trained = state["loops"]["fit_loop"]["epoch_progress"]["current"]["processed"]
     except (RuntimeError, EOFError, OSError, KeyError, TypeError, ValueError, UnpicklingError) as error:
         raise RunError(f"damaged checkpoint {checkpoint}: {str(error).splitlines()[:1]}") from error
     if trained >= training.max_epochs:
         raise RunError(f"{checkpoint} has trained its {trained} epochs: to go on, give a larger trainer.max_epochs")
+    return trained
 
 
 def best_precision() -> str:

@@ -45,7 +45,7 @@ def train(config: dict[str, Any], screen: Console, *, resume: Path | None = None
     import lightning as L
 
     from core.run import find, make_folder, mark_latest, write_yaml
-    from core.training import check_resumable, fit
+    from core.training import epochs_trained, fit
 
     begun = time.monotonic()
     try:
@@ -59,7 +59,7 @@ def train(config: dict[str, Any], screen: Console, *, resume: Path | None = None
     model = instantiate(config["model"])
     checkpoint = folder / "checkpoints" / "last.ckpt" if folder else None
     if checkpoint:
-        check_resumable(checkpoint, training)
+        epochs_trained(checkpoint, training)
     if folder is None:
         folder = make_folder(config["output"], config["task"], suffix="-toy" if config["data_used"] == "toy" else "")
         data.save(folder)
