@@ -49,10 +49,13 @@ class Familiarity(NamedTuple):
             file.write(json.dumps({"limit": self.limit, "counts": self.counts}).encode())
 
     @classmethod
-    def load(cls, path: Path) -> "Familiarity":
-        """Raises ValueError for a file that `save` did not write."""
+    def load(cls, path: Path, *, size: int) -> "Familiarity":
+        """Raises ValueError for a file that `save` did not write, or that counts another number of pieces."""
         try:
             fields = json.loads(path.read_text(encoding="utf-8"))
-            return cls(tuple(map(int, fields["counts"])), float(fields["limit"]))
+            found = cls(tuple(map(int, fields["counts"])), float(fields["limit"]))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{path} is missing or damaged: {error}") from error
+        if len(found.counts) != size:
+            raise ValueError(f"{path} counts {len(found.counts)} pieces, but the vocabulary beside it has {size}")
+        return found

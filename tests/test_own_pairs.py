@@ -250,14 +250,16 @@ class TestFamiliarity:
     def test_it_comes_back_from_its_file(self, tmp_path):
         found = Familiarity.learn(self.TEXTS, self.TEXTS, size=40)
         found.save(tmp_path / "f.json")
-        assert Familiarity.load(tmp_path / "f.json") == found
+        assert Familiarity.load(tmp_path / "f.json", size=40) == found
+        with pytest.raises(ValueError, match="counts 40 pieces, but the vocabulary beside it has 41"):
+            Familiarity.load(tmp_path / "f.json", size=41)
 
     @pytest.mark.parametrize("content", [None, "", "{}", json.dumps({"limit": 1, "counts": "x"})])
     def test_a_missing_or_damaged_file(self, tmp_path, content):
         if content is not None:
             (tmp_path / "f.json").write_text(content)
         with pytest.raises(ValueError, match="missing or damaged"):
-            Familiarity.load(tmp_path / "f.json")
+            Familiarity.load(tmp_path / "f.json", size=40)
 
 
 def test_another_language_is_said_to_be_far(write):

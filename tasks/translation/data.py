@@ -264,7 +264,7 @@ class TranslationData(DemoData):
 
     def restore(self, folder: Path) -> None:
         self._tokenizer = Tokenizer.load(folder / "tokenizer.model")
-        self._familiarity = Familiarity.load(folder / "familiarity.json")
+        self._familiarity = Familiarity.load(folder / "familiarity.json", size=self.tokenizer.size)
 
     def fingerprint(self) -> dict[str, str]:
         return {"vocabulary": self.tokenizer.digest}
