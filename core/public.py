@@ -10,6 +10,7 @@ from typing import Any
 from datasets import Dataset, load_dataset
 
 PROBE_SECONDS = 3.0
+FILES = (".tsv", ".csv", ".jsonl", ".txt", ".parquet")
 WAYS_OUT = (
     "Ways out: a mirror with HF_ENDPOINT=https://..., a local copy with data.path=DIR, "
     "or the built-in set with data=toy."
@@ -26,14 +27,19 @@ def reachable(path: str) -> bool:
     Only this probe may send a default run to the built-in set: no route, no name, no connection, no answer. A hub that
     answers is reachable, also when it answers "not found"; loading says so then.
     """
-    if Path(path).expanduser().exists() or _cached(path):
-        return True
+    if not _is_hub_id(path) or Path(path).expanduser().exists() or _cached(path):
+        return True  # if a local path is wrong, loading says so
     answers: list[bool] = []
     # A name that does not resolve can hang longer than a request's time limit: so a thread, left behind if need be.
     probe = threading.Thread(target=lambda: answers.append(_hub_answers(path)), daemon=True)
     probe.start()
     probe.join(PROBE_SECONDS)
     return bool(answers and answers[0])
+
+
+def _is_hub_id(path: str) -> bool:
+    """Whether a path can be OWNER/NAME on the hub, and not a file or a folder."""
+    return not path.startswith((".", "/", "~")) and path.count("/") == 1 and Path(path).suffix not in FILES
 
 
 def _cached(path: str) -> bool:
@@ -69,7 +75,7 @@ def load_public(
         DataError: if it cannot be loaded, or lacks a split or a column; what was found and wanted is named.
     """
     local = Path(path).expanduser()
-    if not local.exists() and (path.startswith((".", "/", "~")) or path.count("/") != 1):
+    if not local.exists() and not _is_hub_id(path):
         raise DataError(f"data.path={path}: there is no such folder (from {os.getcwd()}). {WAYS_OUT}")
     logging.getLogger("huggingface_hub.repocard").setLevel(logging.ERROR)  # a folder needs no card
     try:

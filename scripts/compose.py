@@ -24,6 +24,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from signatures import ConfigError, check, demand, fits, parameters_of, shown, supplied, unknown, walk
 
+MISSING = "???"  # what a page writes where only the user knows
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 ALIASES = {"data.fallback": "fallback"}  # reads well beside data, but is no argument of a data class
 EXAMPLES = """\
@@ -50,6 +51,8 @@ def compose(
         chosen["data"] = "toy"
     config = _assemble(chosen, values, folder)
     requested, path = config["choices"]["data"], config["data"].get("path")
+    if path == MISSING:
+        raise ConfigError(f"data={requested} needs data.path=...: a file, a folder, or the id of a set on the hub")
     if path and reachable and not Path(path).expanduser().is_dir() and not reachable(path):
         problem = f"The data set {requested} ({path}) cannot be reached, and there is no copy of it in the cache"
         if named or not config["fallback"]:

@@ -32,7 +32,7 @@ def apply(chosen: argparse.Namespace, run: Any) -> None:
     Raises:
         ConfigError: for options that do not go together, values out of range, and models that do not generate.
     """
-    given = {name: value for name, value in vars(chosen).items() if value not in (None, False)}
+    given = {name: value for name, value in vars(chosen).items() if value is not None and value is not False}
     search, drawing = ({name: given[name] for name in names if name in given} for names in (SEARCH, DRAWING))
     rules = {"no_repeat": given["no_repeat"]} if "no_repeat" in given else {}
     check(given, search, drawing)

@@ -324,11 +324,44 @@ def test_help_shows_choices_and_present_values(folder):
         assert line in text.splitlines()
 
 
-SHIPPED = sorted(page.relative_to(CONFIGS).with_suffix("").parts for page in CONFIGS.glob("*/**/*.yaml"))
+EVERY_PAGE = sorted(page.relative_to(CONFIGS).with_suffix("").parts for page in CONFIGS.glob("*/**/*.yaml"))
+SHIPPED = [page for page in EVERY_PAGE if len(page) <= 3]
+NUMBERS = [page for page in EVERY_PAGE if len(page) > 3]  # data/TASK/DATA/TASK/MODEL: a model's numbers for some data
+OWN_PATH = {"hub", "parallel"}
 
 
 @pytest.mark.parametrize("page", SHIPPED, ids="/".join)
 def test_every_shipped_page_binds_to_its_target(page):
     group, *task, choice = page
-    config = compose([f"{group}={choice}", *(f"task={name}" for name in task)])
+    path = ["data.path=pairs.tsv"] if choice in OWN_PATH else []
+    config = compose([f"{group}={choice}", *path, *(f"task={name}" for name in task)])
     assert config["choices"][group] == choice
+
+
+@pytest.mark.parametrize("page", NUMBERS, ids="/".join)
+def test_data_bring_numbers_for_each_model(page):
+    _, task, data, _, model = page
+    config = compose([f"task={task}", f"data={data}", f"model={model}"])
+    numbers = yaml.safe_load((CONFIGS.joinpath(*page)).with_suffix(".yaml").read_text(encoding="utf-8"))
+    assert {name: config["model"][name] for name in numbers} == {name: float(value) for name, value in numbers.items()}
+    assert config["choices"]["model"] == model
+    assert compose([f"task={task}", f"data={data}", f"model={model}", "model.width=64"])["model"]["width"] == 64
+
+
+@pytest.mark.parametrize("choice", sorted(OWN_PATH))
+def test_data_that_need_a_path_say_so(choice):
+    with pytest.raises(ConfigError, match=f"data={choice} needs data.path="):
+        compose([f"data={choice}"])
+
+
+def test_data_that_are_too_long_for_the_model_are_refused():
+    with pytest.raises(ConfigError, match="data.max_length=200 is more than .* set model.max_length=200 as well"):
+        compose(["data=toy", "data.max_length=200"])
+    assert compose(["data=toy", "data.max_length=200", "model.max_length=200"])["data"]["max_length"] == 200
+
+
+def test_the_recurrent_model_brings_its_mechanism_and_takes_another():
+    for words, name in (([], "additive"), (["attention=cosine"], "cosine"), (["attention=local"], "local")):
+        config = compose(["data=toy", "model=rnn", *words])
+        assert config["choices"]["attention"] == name
+        assert config["model"]["attention"] == config["attention"]

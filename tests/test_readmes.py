@@ -23,7 +23,15 @@ def test_there_are_examples():
 
 def test_every_mechanism_has_a_row():
     rows = set(re.findall(r"^\| `\w+` \| `(\w+)", TEXT, flags=re.MULTILINE))
-    not_mechanisms = {"Attention", "AttentionFactory", "AttentionPooling", "Prepared", "ScoreAttention", "multi_head"}
+    not_mechanisms = {
+        "Attention",
+        "AttentionFactory",
+        "AttentionPooling",
+        "Prepared",
+        "ScoreAttention",
+        "bare",
+        "multi_head",
+    }
     assert rows == set(core.attention.__all__) - not_mechanisms
 
 

@@ -289,7 +289,7 @@ class TestAFinishedRun:
 
     def test_k03_another_process_predicts_the_same(self, run, elsewhere):
         found = [tuple(prediction) for prediction in run.predict(SENTENCES)]
-        expected = [(*prediction[:3], tuple(prediction[3])) for prediction in elsewhere["predictions"]]
+        expected = [(*each[:3], tuple(each[3]), tuple(each[4])) for each in elsewhere["predictions"]]
         assert [each[:2] + each[3:] for each in found] == [each[:2] + each[3:] for each in expected]
         assert [each[2] for each in found] == pytest.approx([each[2] for each in expected], abs=1e-5)
 

@@ -20,7 +20,7 @@ import train
 from conftest import ROOT, SENTENCES, SMALL, python, trained
 
 import command
-from compose import CONFIGS, compose, instantiate
+from compose import CONFIGS, ConfigError, compose, instantiate
 
 MECHANISMS = sorted(page.stem for page in (CONFIGS / "attention").glob("*.yaml"))
 TEXTS = ["ckpt=runs/epoch=1-step=2.ckpt", "Hello, world", "猫が好き", "text=null", "null", "1e3", "007", "5% of {x}?"]
@@ -63,7 +63,41 @@ class TestPredict:
         one, two = map(json.loads, self.lines(capsys))
         assert one["input"] == "Der 🐱 schläft." and one["mean_log_probability"] < 0
         assert "never seen in training: 🐱" in one["notices"]
-        assert two == {"input": "", "output": "", "mean_log_probability": None, "notices": two["notices"]}
+        nothing = {"input": "", "output": "", "mean_log_probability": None, "alternatives": []}
+        assert two == {**nothing, "notices": two["notices"]}
+
+    def test_beams_give_as_many_lines_as_were_asked_for(self, finished, capsys):
+        predict.main([str(finished), "Der Hund schläft.", "Die Katze", "--beam", "3", "--nbest", "2"])
+        assert len(self.lines(capsys)) == 4
+        predict.main([str(finished), "Der Hund schläft.", "--beam", "3", "--nbest", "2", "--json"])
+        (one,) = map(json.loads, self.lines(capsys))
+        assert len(one["alternatives"]) == 1 and one["alternatives"][0]["mean_log_probability"] < 0
+
+    def test_draws_a_prefix_and_no_repetition(self, finished, capsys):
+        said = []
+        for seed in ("1", "1", "2"):
+            predict.main([str(finished), "Der Hund schläft.", "--sample", "--top-k", "50", "--seed", seed])
+            said.append(self.lines(capsys))
+        assert said[0] == said[1] != said[2]
+        predict.main([str(finished), "Der Hund schläft.", "--prefix", "The cat", "--no-repeat", "1"])
+        assert self.lines(capsys)[0].startswith("The cat")
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            ("--beam 2 --sample", "choose one"),
+            ("--nbest 2", "--nbest belongs to a search: add --beam N"),
+            ("--length-penalty 1", "--length-penalty belongs to a search"),
+            ("--top-p 0.5", "--top-p belongs to drawing: add --sample"),
+            ("--beam 2 --nbest 3", "--beam 2 --nbest 3: a search takes"),
+            ("--beam 0", "--beam 0"),
+            ("--sample --temperature 0", "--temperature is above 0"),
+            ("--no-repeat 0", "--no-repeat 0"),
+        ],
+    )
+    def test_options_that_do_not_go_together(self, finished, options, said):
+        with pytest.raises(ConfigError, match=re.escape(said)):
+            predict.main([str(finished), "Der Hund.", *options.split()])
 
     def test_what_is_to_be_known_goes_to_standard_error(self, finished, capsys):
         predict.main([str(finished), "Der Hund schläft.", "Der 🐱 schläft."])
