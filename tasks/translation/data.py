@@ -237,9 +237,9 @@ class TranslationData(DemoData):
         truth = self.truth(len(validation), len(test))
         if truth is None:
             return MapScores({}, [])
-        sides = (self.aligned(maps, linked) for linked in (truth.choosing, truth.scoring))
+        choosing, scoring = self.aligned(maps, truth.choosing), self.aligned(maps, truth.scoring)
         trained_on = [(example.source, example.target) for example in self.splits["train"]]
-        return alignment.scores(*sides, trained_on, chosen_on=truth.chosen_on)
+        return alignment.scores(choosing, scoring, trained_on, chosen_on=truth.chosen_on)
 
     def aligned(
         self, maps: Callable[[Sequence[Example]], Iterator[list[AttentionMap]]], linked: Sequence[Linked]

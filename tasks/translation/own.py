@@ -84,11 +84,11 @@ def objects(lines: Sequence[str], path: str, source: str, target: str) -> Iterat
             raise DataError(f"{path}, line {number} is no JSON: {error}") from error
         if isinstance(fields, dict) and isinstance(fields.get("translation"), dict):
             fields = fields["translation"]
-        sides = [fields.get(name) if isinstance(fields, dict) else None for name in (source, target)]
-        if not all(isinstance(side, str) for side in sides):
+        one, other = (fields.get(name) if isinstance(fields, dict) else None for name in (source, target))
+        if not isinstance(one, str) or not isinstance(other, str):
             found = sorted(fields) if isinstance(fields, dict) else type(fields).__name__
             raise DataError(f"{path}, line {number}: wanted text under {source} and {target}; found {found}")
-        yield sides[0], sides[1]
+        yield one, other
 
 
 def with_held_out(pairs: dict[str, list[P]], held_out: int, *, seed: int, counts: Counter[str]) -> dict[str, list[P]]:
