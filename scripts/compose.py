@@ -59,7 +59,8 @@ def compose(
             raise ConfigError(f"{problem}.\n{WAYS_OUT}")
         config = _assemble({**chosen, "data": "toy"}, values, folder)
         config["notice"] = f"{problem}:\nthis run uses TOY DATA in its place. To have other data:\n{WAYS_OUT}"
-    return {**config, "data_requested": requested, "data_used": config["choices"]["data"]}
+    typed = list(overrides)
+    return {**config, "data_requested": requested, "data_used": config["choices"]["data"], "typed": typed}
 
 
 def override(config: dict[str, Any], overrides: Sequence[str], *, only: str) -> dict[str, Any]:

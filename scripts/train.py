@@ -2,6 +2,8 @@
 
 import json
 import platform
+import re
+import shlex
 import time
 import warnings
 from collections.abc import Sequence
@@ -159,16 +161,24 @@ def report(
         f"({spent['precision']}); best epoch {spent['best_epoch']}",
         highlight=False,
     )
-    sentence = example(folder)
-    local = f" data.path={path}" if Path(path := config["data"].get("path", "")).is_dir() and path else ""
+    sentence = shlex.quote(example(folder))
     screen.print(
         f"\nfiles      {folder}\nmaps       {folder / 'maps'}\n\nnext\n"
-        f'  python scripts/predict.py {latest} "{sentence}"\n'
-        f'  python scripts/maps.py {latest} "{sentence}"\n'
-        f"  python scripts/train.py task={config['task']} data={used}{local} attention=additive",
+        f"  python scripts/predict.py {latest} {sentence}\n"
+        f"  python scripts/maps.py {latest} {sentence}\n"
+        f"  python scripts/train.py {shlex.join(with_another_mechanism(config))}",
         markup=False,
         highlight=False,
+        soft_wrap=True,
     )
+
+
+def with_another_mechanism(config: dict[str, Any]) -> list[str]:
+    """What was typed, with another attention; and with the data that were used, where others were asked for."""
+    fell_back = config["data_used"] != config["data_requested"]
+    typed = [word for word in config.get("typed", []) if not re.match(r"\+*attention\b", word)]
+    other = "cosine" if config["choices"]["attention"] == "additive" else "additive"
+    return [*typed, *([f"data={config['data_used']}"] if fell_back else []), f"attention={other}"]
 
 
 def example(folder: Path) -> str:

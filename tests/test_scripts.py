@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,10 +18,12 @@ import predict
 import pytest
 import torch
 import train
+import yaml
 from conftest import ROOT, SENTENCES, SMALL, python, trained
 
 import command
 from compose import CONFIGS, ConfigError, compose, instantiate
+from core.run import RunError
 
 MECHANISMS = sorted(page.stem for page in (CONFIGS / "attention").glob("*.yaml"))
 TEXTS = ["ckpt=runs/epoch=1-step=2.ckpt", "Hello, world", "猫が好き", "text=null", "null", "1e3", "007", "5% of {x}?"]
@@ -202,6 +205,35 @@ class TestTrain:
         assert {name.partition(".")[0] for name in unread} == set(unused)
         rows = model.eval().generate(batch)
         assert len(rows) == 11
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        (["data=toy"], ["data=toy", "attention=additive"]),
+        (["data=toy", "attention=additive"], ["data=toy", "attention=cosine"]),
+        (
+            ["attention=local", "attention.before=2", "model.width=8"],
+            ["model.width=8", "data=toy", "attention=additive"],
+        ),
+    ],
+)
+def test_the_next_command_is_what_was_typed_with_another_mechanism(typed, shown):
+    assert train.with_another_mechanism(compose(typed, reachable=lambda path: False)) == shown
+
+
+def test_k04_a_run_goes_on_in_its_folder(finished, small_toy, tmp_path, capsys):
+    folder = tmp_path / "runs" / "one"
+    shutil.copytree(finished, folder)
+    with pytest.raises(RunError, match="has trained its 1 epochs"):
+        train.main([f"resume={folder}"])
+    with pytest.raises(ConfigError, match="only trainer.KEY=VALUE"):
+        train.main([f"resume={folder}", "model.width=8"])
+    train.main([f"resume={folder}", "trainer.max_epochs=2"])
+    assert "epoch   2" in (said := capsys.readouterr().out) and "epoch   1" not in said
+    metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+    assert metrics["training"]["epochs"] == 2 and metrics["training"]["steps"] == 40
+    assert yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))["trainer"]["max_epochs"] == 2
 
 
 class TestErrors:
