@@ -238,7 +238,7 @@ def test_what_a_wrapper_holds_is_a_choice_in_both_spellings(folder):
     hydras = compose(
         ["attention.mechanism.hidden=3", "attention@attention.mechanism=additive", "attention=local"], folder=folder
     )
-    assert plain == hydras and plain["choices"]["attention.mechanism"] == "additive"
+    assert {**plain, "typed": []} == {**hydras, "typed": []} and plain["choices"]["attention.mechanism"] == "additive"
     gaze = instantiate(plain["model"], vocabulary=11).gaze
     assert type(gaze) is Local and type(gaze.mechanism) is Additive and gaze.mechanism.hidden == 3
 

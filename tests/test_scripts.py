@@ -225,15 +225,17 @@ def test_the_next_command_is_what_was_typed_with_another_mechanism(typed, shown)
 def test_k04_a_run_goes_on_in_its_folder(finished, small_toy, tmp_path, capsys):
     folder = tmp_path / "runs" / "one"
     shutil.copytree(finished, folder)
-    with pytest.raises(RunError, match="has trained its 1 epochs"):
+    before = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["training"]
+    more = before["epochs"] + 1
+    with pytest.raises(RunError, match=f"has trained its {before['epochs']} epochs"):
         train.main([f"resume={folder}"])
-    with pytest.raises(ConfigError, match="only trainer.KEY=VALUE"):
+    with pytest.raises(ConfigError, match=r"only trainer.KEY=VALUE"):
         train.main([f"resume={folder}", "model.width=8"])
-    train.main([f"resume={folder}", "trainer.max_epochs=2"])
-    assert "epoch   2" in (said := capsys.readouterr().out) and "epoch   1" not in said
-    metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
-    assert metrics["training"]["epochs"] == 2 and metrics["training"]["steps"] == 40
-    assert yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))["trainer"]["max_epochs"] == 2
+    train.main([f"resume={folder}", f"trainer.max_epochs={more}"])
+    assert f"epoch   {more}" in (said := capsys.readouterr().out) and "epoch   1" not in said
+    after = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["training"]
+    assert (after["epochs"], after["steps"]) == (more, before["steps"] // before["epochs"] * more)
+    assert yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))["trainer"]["max_epochs"] == more
 
 
 class TestErrors:
