@@ -1,4 +1,4 @@
-"""Generation over one step function with an explicit state: greedy, sampling, beams.
+"""Generation over one step function with an explicit state: greedy and drawn here, by beams in `core.beams`.
 
 A step takes the latest tokens and the state before them, and returns logits after each token and the state after them.
 Each way of decoding takes the same first arguments, so that a model can be told which one to use.

@@ -62,7 +62,8 @@ def fit(
 ) -> dict[str, object]:
     """Trains, leaves the best weights in the folder and in the model, and returns seconds, epochs and steps.
 
-    `resume` is a checkpoint to go on from: with the batches of an uninterrupted training, while dropout draws others.
+    `resume` is a checkpoint to go on from: with the next epoch's batches of an uninterrupted training, while dropout
+    draws other numbers. An epoch that was cut short counts as done.
 
     Raises:
         RunError: as `epochs_trained`.

@@ -136,7 +136,7 @@ def test_rows_that_are_done_leave_the_batch():
     shares[START, 4:], shares[4, END], shares[5, 5] = 0.5, 1.0, 1.0
     asked: list[int] = []
     rows = search(chain(shares, asked), 1, 6, beams=1)
-    assert asked == [2, 2, 1, 1, 1, 1, 1] or asked[0] == 2 and asked[-1] == 1, asked
+    assert asked == [2, 2, 1, 1, 1, 1, 1]
     assert len(rows) == 2
 
 
@@ -226,6 +226,5 @@ def test_what_beams_found_has_the_likelihood_that_teacher_forcing_gives_it(model
         for each in (found, *found.others):
             target = torch.tensor([[START, *each.tokens, END]])
             log = model(one.source, one.source_mask, target[:, :-1]).float()
-            log[..., [0, 1, START]] += 0.0
             picked = log.log_softmax(-1).gather(-1, target[:, 1:, None]).flatten().tolist()
             assert each.log_probabilities == pytest.approx(picked[: len(each.log_probabilities)], abs=1e-4)

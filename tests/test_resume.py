@@ -43,6 +43,20 @@ def test_it_goes_on_as_if_nothing_had_been(tmp_path):
         assert torch.equal(tensor, weights(folders[1] / "model.safetensors")[name])
 
 
+def test_an_epoch_that_was_cut_short_counts_as_done(tmp_path):
+    class CutShort(Tiny):
+        def on_train_batch_start(self, batch, number):
+            if self.global_step == 8:
+                self.trainer.should_stop = True
+
+    first, second, whole = CutShort(), Tiny(), Tiny()
+    assert train(tmp_path, first)["epochs"] == 2 and len(first.seen) == 9
+    train(tmp_path, second, resume=True)
+    (tmp_path / "whole").mkdir()
+    train(tmp_path / "whole", whole)
+    assert second.seen == whole.seen[12:]
+
+
 def test_a_better_score_from_before_stays_the_best(tmp_path):
     train(tmp_path, Interrupted(), scores=(1, 9))
     kept = weights(tmp_path / "model.safetensors")

@@ -1,4 +1,4 @@
-"""Sentence pairs to batches, and generated ids back to sentences: the public sets and the built-in one."""
+"""Sentence pairs to batches, and generated ids back to sentences, whatever set they are from (`sets.py`)."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
