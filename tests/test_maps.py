@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from core.maps import AttentionMap, png, save_all
+from core.maps import AttentionMap, Picture, Sound, png, save_all
 
 ODD_LABELS = ["$5 or $6", "cost$^$", r"\$5", "_x_", "", "a\nb", "tab\there", "\x00", "\ud800"]
 CHINESE = ["一", "只", "狗"]
@@ -28,6 +28,33 @@ def two_heads() -> AttentionMap:
     """Case A06: head 0 puts all on the first of three keys, head 1 on the last."""
     weights = np.array([[[1, 0, 0]], [[0, 0, 1]]], dtype=np.float32)
     return AttentionMap(weights, queries=["q"], keys=["a", "b", "c"], name="decoder.gaze")
+
+
+class TestShown:
+    def test_a_picture_and_a_sound_are_kept_with_the_map(self, tmp_path):
+        pixels = np.arange(4 * 6 * 3, dtype=np.uint8).reshape(4, 6, 3)
+        labels = {"queries": ["dog"], "keys": [f"{n}" for n in range(6)], "scores": {"pointing": 0.5}}
+        seen = AttentionMap(np.full((1, 6), 1 / 6), **labels, shown=Picture(pixels, (2, 3)))
+        loaded = AttentionMap.load(seen.save(tmp_path / "seen.npz"))
+        assert loaded.shown.grid == (2, 3) and (loaded.shown.pixels == pixels).all() and loaded.scores == seen.scores
+        sound = Sound(np.sin(np.arange(80)), 8000, np.linspace(0, 0.01, 7))
+        loaded = AttentionMap.load(AttentionMap(np.full((1, 6), 1 / 6), **labels, shown=sound).save(tmp_path / "h.npz"))
+        assert loaded.shown.rate == 8000 and (loaded.shown.samples == sound.samples).all()
+        assert (loaded.shown.edges == sound.edges).all()
+
+    def test_what_is_shown_has_a_place_for_each_key(self):
+        picture = Picture(np.zeros((4, 4, 3), dtype=np.uint8), (2, 2))
+        with pytest.raises(ValueError, match="4 places of the picture, but the weights have 3 columns"):
+            AttentionMap(np.eye(3), queries=list("abc"), keys=list("abc"), shown=picture)
+
+    @pytest.mark.parametrize("wrong", [np.zeros((2, 2)), np.zeros((2, 2, 3)), np.zeros((0, 2, 3), dtype=np.uint8)])
+    def test_pixels_are_bytes(self, wrong):
+        with pytest.raises(ValueError, match="array of bytes"):
+            Picture(wrong, (1, 1))
+
+    def test_edges_of_a_sound_rise(self):
+        with pytest.raises(ValueError, match="K \\+ 1 rising times"):
+            Sound(np.zeros(8), 8000, np.array([0.0, 0.2, 0.1]))
 
 
 class TestAttentionMap:

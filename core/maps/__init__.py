@@ -4,5 +4,6 @@ Pictures are in `core.maps.png`, which is not imported here: a training run neve
 """
 
 from core.maps.attention_map import AttentionMap, save_all
+from core.maps.inputs import Picture, Sound
 
-__all__ = ["AttentionMap", "save_all"]
+__all__ = ["AttentionMap", "Picture", "Sound", "save_all"]

@@ -13,6 +13,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from core.files import whole_file
+from core.maps.inputs import Picture, Sound, arrays, from_arrays
 
 TOLERANCE = 0.01
 """How far a row's sum may be from 1: a few steps of bfloat16."""
@@ -24,8 +25,9 @@ class AttentionMap:
 
     Each row sums to 1, or to exactly 0 where nothing may be attended. Padding is no key: cut it before. A `Q K` array
     is taken as one head. `special` marks the keys that are no text of the user's, such as an end mark. `text` is the
-    example (source, prediction, reference), `origin` says where the map came from (task, run); `origin["rows"]` and
-    `origin["columns"]` name the axes in pictures.
+    example (source, prediction, reference), `origin` says where the map came from (task, run, step); `origin["rows"]`
+    and `origin["columns"]` name the axes in pictures. `shown` is the picture or the sound that the keys are places of,
+    and `scores` are numbers to show beside the map.
 
     Raises ValueError where labels and axes differ in number or weights are no distribution, TypeError where labels
     are no strings.
@@ -39,6 +41,8 @@ class AttentionMap:
     special: Sequence[bool] = ()
     text: dict[str, str] = field(default_factory=dict)
     origin: dict[str, str] = field(default_factory=dict)
+    scores: dict[str, float] = field(default_factory=dict)
+    shown: Picture | Sound | None = None
 
     def __post_init__(self) -> None:
         fields = {
@@ -48,6 +52,7 @@ class AttentionMap:
             "special": tuple(map(bool, self.special)) or (False,) * len(self.keys),
             "text": dict(self.text),
             "origin": dict(self.origin),
+            "scores": {name: float(score) for name, score in self.scores.items()},
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -55,6 +60,14 @@ class AttentionMap:
         _same_number(len(self.queries), "query labels", queries, "rows (queries)", self.weights)
         _same_number(len(self.keys), "key labels", keys, "columns (keys)", self.weights)
         _same_number(len(self.special), "marks in `special`", keys, "columns (keys)", self.weights)
+        if self.shown is not None:
+            _same_number(
+                self.shown.keys,
+                f"places of the {type(self.shown).__name__.lower()}",
+                keys,
+                "columns (keys)",
+                self.weights,
+            )
 
     @property
     def heading(self) -> str:
@@ -83,14 +96,16 @@ class AttentionMap:
         return [int(row.argmax()) if row.any() else -1 for row in counted]
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write an npz: `weights`, and `labels`, everything else as UTF-8 JSON in an array of bytes.
+        """Write an npz: `weights`, the arrays of what is `shown`, and `labels`, all else as UTF-8 JSON in bytes.
 
         Bytes, because numpy's own arrays of text drop NUL characters at the end of a label.
         """
-        words = {name: getattr(self, name) for name in ("queries", "keys", "name", "special", "text", "origin")}
+        words = {
+            name: getattr(self, name) for name in ("queries", "keys", "name", "special", "text", "origin", "scores")
+        }
         labels = np.frombuffer(json.dumps(words).encode(), dtype=np.uint8)
         with whole_file(path) as file:
-            np.savez_compressed(file, weights=self.weights, labels=labels)
+            np.savez_compressed(file, weights=self.weights, labels=labels, **arrays(self.shown))
         return Path(path)
 
     @classmethod
@@ -98,8 +113,8 @@ class AttentionMap:
         """Read what `save` wrote. Nothing in the file is run. Raises ValueError for a file that is no such map."""
         try:
             with open(path, "rb") as file:
-                arrays = np.load(file, allow_pickle=False)
-                return cls(arrays["weights"], **json.loads(arrays["labels"].tobytes()))
+                kept = np.load(file, allow_pickle=False)
+                return cls(kept["weights"], **json.loads(kept["labels"].tobytes()), shown=from_arrays(kept))
         except OSError:
             raise
         except Exception as error:  # a damaged zip, array or JSON fails in a dozen ways
