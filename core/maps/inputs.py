@@ -1,9 +1,9 @@
 """What the keys of a map are places of, where that is no text: a picture, or a sound."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, UInt8
 
 
 @dataclass(frozen=True, eq=False)
@@ -13,7 +13,8 @@ class Picture:
     Raises ValueError where pixels are no `height width 3` array of bytes, or the grid has no cells.
     """
 
-    pixels: UInt8[np.ndarray, "height width 3"]
+    pixels: np.ndarray
+    """Bytes, `height width 3`: red, green, blue."""
     grid: tuple[int, int]
     """Rows and columns."""
 
@@ -43,11 +44,12 @@ class Sound:
     Raises ValueError where samples are no finite `T` array, the rate is not above 0, or the edges do not rise.
     """
 
-    samples: Float[np.ndarray, " T"]
-    """One channel, from -1 to 1."""
+    samples: np.ndarray
+    """`T` numbers from -1 to 1: one channel."""
     rate: int
     """Samples a second."""
-    edges: Float[np.ndarray, " K+1"]
+    edges: np.ndarray
+    """`K + 1` times in seconds."""
 
     def __post_init__(self) -> None:
         samples, edges = np.array(self.samples, dtype=np.float32), np.array(self.edges, dtype=np.float64)
@@ -75,7 +77,7 @@ def arrays(shown: Picture | Sound | None) -> dict[str, np.ndarray]:
     return {}
 
 
-def from_arrays(kept: "np.lib.npyio.NpzFile") -> Picture | Sound | None:
+def from_arrays(kept: Mapping[str, np.ndarray]) -> Picture | Sound | None:
     """What `arrays` gave."""
     if "pixels" in kept:
         rows, columns = kept["grid"]
