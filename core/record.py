@@ -37,7 +37,7 @@ def record(
         ValueError: if a name in `modules` is no attention of this model, or `rows` meets inputs without a batch.
         RuntimeError: if a module is called twice for other reasons than a step loop, or if nothing was recorded.
     """
-    names = _wanted(outermost_attention(model), modules)
+    names = chosen_attention(model, modules)
     maps: dict[str, Tensor] = {}
     handles = [
         module.register_forward_hook(_hook(name, maps, heads, rows), with_kwargs=True) for name, module in names.items()
@@ -61,11 +61,17 @@ def outermost_attention(model: nn.Module) -> dict[str, Watched]:
     return found
 
 
-def _wanted(found: dict[str, Watched], modules: Collection[str] | None) -> dict[str, Watched]:
+def chosen_attention(model: nn.Module, modules: Collection[str] | None) -> dict[str, Watched]:
+    """The outermost attention modules, or those of these names.
+
+    Raises:
+        ValueError: if a name is no attention of this model, or there is none.
+    """
+    found = outermost_attention(model)
     unknown = set(modules or ()) - set(found)
     if not found or unknown:
         asked = f"{sorted(unknown)} is no attention of this model" if unknown else "this model has no attention modules"
-        raise ValueError(f"record(): {asked}; it has {list(found)}.")
+        raise ValueError(f"{asked}; it has {list(found)}.")
     return {name: module for name, module in found.items() if modules is None or name in modules}
 
 
