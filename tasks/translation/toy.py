@@ -67,7 +67,8 @@ class Author:
     def report(self) -> Sentence:
         subject = self.phrase(("person",))
         said = self.clause(self.follow(subject), self.choose(MODES))
-        return Sentence(Clause(subject, self.choose(lexicon.SPEECH)), "subject", "", "dass", said)
+        conjunction = self.choose(("dass", "ob"))
+        return Sentence(Clause(subject, self.choose(lexicon.SPEECH)), "subject", "", conjunction, said)
 
     def two_clauses(self) -> Sentence:
         """The subject of the second clause is often a pronoun for that of the first."""
@@ -75,8 +76,8 @@ class Author:
         mode = self.choose(("present", "present", "can", "must", "want"))
         first = self.subject()
         if self.draw() < 0.2:
-            rain = Clause(Pronoun("it"), lexicon.RAIN)
-            return Sentence(self.clause(first, mode), front, "", conjunction, rain)
+            weather = Clause(Pronoun("it"), self.choose(lexicon.WEATHER))
+            return Sentence(self.clause(first, mode), front, "", conjunction, weather)
         second = self.follow(first)
         subject, other = (first, second) if front else (second, first)
         main, when = self.clause(subject, mode), conjunction == "wenn"
@@ -150,7 +151,7 @@ class Author:
         return PrepositionalPhrase(verb.extra, lexicon.COMPANY[verb.extra], other)
 
     def place(self, verb: Verb) -> PrepositionalPhrase:
-        phrase = self.phrase(verb.places, "the")
+        phrase = self.phrase(verb.places, self.choose(("the", "the", "a")))
         return PrepositionalPhrase(*lexicon.PLACES[phrase.noun], phrase)
 
 

@@ -1,7 +1,9 @@
 """The words of the toy translation set, and the phrases that German bends by gender and case.
 
 Nouns and verbs are chosen by kind (a letter is read, a cake is eaten), so that most sentences make sense. All forms
-together stay near 250 a language, small enough for one vocabulary entry a form.
+together stay below 270 a language, small enough for one vocabulary entry a form. Few English words are settled by the
+word before (who falls may fall asleep or down, who looks may look at or for something): what is settled need not be
+looked up, and a gaze that is elsewhere then is no fault.
 """
 
 from dataclasses import dataclass
@@ -136,17 +138,23 @@ VERBS = (
     verb("malen malt gemalt", "paint paints painted painted", "person", "painted animal", "in out", extra="für"),
     verb("besuchen besucht besucht", "visit visits visited visited", "person", "person"),
     verb("geben gibt gegeben", "give gives gave given", "person", "thing", "in out", extra="to"),
+    verb("an|sehen sieht angesehen", "look looks looked looked", "person", "painted animal", "in out", tail="at"),
     verb("haben hat", "have has", "person", "goods pet"),
+    verb("wollen will", "want wants", "person", "food goods pet"),
+    verb("wollen will", "want wants", "animal", "food toy"),
     verb("an|rufen ruft angerufen", "call calls called called", "person", "person", english_particle="up"),
     verb("mit|bringen bringt mitgebracht", "bring brings brought brought", "person", "thing", english_particle="along"),
     verb("ein|laden lädt eingeladen", "invite invites invited invited", "person", "person"),
     verb("auf|machen macht aufgemacht", "open opens opened opened", "person", "opening"),
     verb("zu|machen macht zugemacht", "close closes closed closed", "person", "opening"),
     verb("ein|schlafen schläft eingeschlafen", "fall falls fell fallen", "person animal", tail="asleep", moves=True),
+    verb(
+        "hin|fallen fällt hingefallen", "fall falls fell fallen", "person pet", places="in out", tail="down", moves=True
+    ),
 )
-SPEECH = (  # take a clause with dass
+SPEECH = (  # take a clause with dass or ob
     verb("sagen sagt", "say says", "person"),
-    verb("glauben glaubt", "think thinks", "person"),
+    verb("hören hört", "hear hears", "person"),
     verb("wissen weiß", "know knows", "person"),
 )
 STATES = (  # follow ist and sind; the adjective takes the place of the infinitive
@@ -154,7 +162,10 @@ STATES = (  # follow ist and sind; the adjective takes the place of the infiniti
     verb("hungrig hungrig", "hungry", "person animal"),
     verb("krank krank", "sick", "person animal"),
 )
-RAIN = verb("regnen regnet", "rain rains", "weather")
+WEATHER = (
+    verb("regnen regnet", "rain rains", "weather"),
+    verb("schneien schneit", "snow snows", "weather"),
+)
 
 AUXILIARIES = {  # mode: German singular and plural, English singular and plural
     "perfect": ("hat", "haben", "has", "have"),
@@ -165,13 +176,13 @@ AUXILIARIES = {  # mode: German singular and plural, English singular and plural
     "want": ("will", "wollen", "wants", "want"),
 }
 TIMES = {"past": ("gestern",), "perfect": ("heute",), "be": ("heute", "jetzt")}  # by mode, same in both languages
-ANY_TIME = ("heute", "jetzt", "am Abend")
+ANY_TIME = ("heute", "jetzt", "am Abend", "am Morgen")
 PRONOUNS = {"he": "er", "she": "sie", "they": "sie", "we": "wir", "it": "es"}
 POSSESSIVES = {"he": "his", "she": "her", "they": "their"}
 COMPANY = glossary("mit with, für for")
 FREQUENCIES = glossary("oft often, immer always, manchmal sometimes")
-ADVERBS = FREQUENCIES | glossary("heute today, jetzt now, gestern yesterday, am in the, Abend evening")
-CONJUNCTIONS = glossary("weil because, wenn when, obwohl although, dass that")
+ADVERBS = FREQUENCIES | glossary("heute today, jetzt now, gestern yesterday, am in the, Abend evening, Morgen morning")
+CONJUNCTIONS = glossary("weil because, wenn when, obwohl although, dass that, ob whether")
 QUESTIONS = glossary("warum why, wo where, was what")
 
 
