@@ -22,6 +22,15 @@ class MapScores(NamedTuple):
     readings: list[dict[str, Any]]
 
 
+class Looks(NamedTuple):
+    """Where a model looks on examples whose reference is forced."""
+
+    maps: Callable[[Sequence[Any]], Iterator[list[AttentionMap]]]
+    """The gaze as it is, a map a module."""
+    posterior: Callable[[Sequence[Any]], Iterator[list[AttentionMap]]]
+    """Where it must have looked, once it is known what was said: one map."""
+
+
 class DemoData(L.LightningDataModule):
     """A task's data: examples by split, batches of them, and the way back from what a model says to a person's words.
 
@@ -86,16 +95,12 @@ class DemoData(L.LightningDataModule):
     def maps(self, example: Any, weights: dict[str, Any]) -> list[AttentionMap]:
         """The weights of one example, by module, as maps with labels."""
 
-    def map_scores(
-        self,
-        maps: Callable[[Sequence[Any]], Iterator[list[AttentionMap]]],
-        validation: Sequence[Any],
-        test: Sequence[Any],
-    ) -> MapScores:
-        """How right the maps are, where the data know: what is chosen is chosen on validation, and scored on test.
+    @abstractmethod
+    def without(self, example: Any, keys: Sequence[int]) -> Any:
+        """The example with something that says nothing in the place of these keys of the gaze."""
 
-        `maps` gives the maps of examples whose reference is forced.
-        """
+    def map_scores(self, looks: Looks, validation: Sequence[Any], test: Sequence[Any]) -> MapScores:
+        """How right the maps are, where the data know: what is chosen is chosen on validation, and scored on test."""
         return MapScores({}, [])
 
     def report(self) -> list[str]:

@@ -54,6 +54,10 @@ class Demo(L.LightningModule):
         """How many predictions the loss is a mean over."""
 
     @abstractmethod
+    def log_probabilities(self, batch: Any) -> Float[Tensor, "B Q"]:
+        """Of the outputs that a batch forces, in nats: one for each query of the gaze."""
+
+    @abstractmethod
     def generate(self, batch: Any) -> list[Any]:
         """What the model makes of each row of a batch."""
 

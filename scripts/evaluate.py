@@ -19,7 +19,9 @@ def main(arguments: list[str]) -> None:
     add_options(options)
     chosen = options.parse_intermixed_args(arguments)
 
-    from core.evaluate import attention_maps, evaluate
+    from core.evaluate import evaluate
+    from core.faithfulness import EXAMPLES, faithfulness
+    from core.posterior import looks
     from core.run import load
 
     run = load(chosen.run)
@@ -38,10 +40,8 @@ def main(arguments: list[str]) -> None:
         scores, predictions = evaluate(run.model, data, examples)
         seconds = time.monotonic() - begun
         if chosen.split == "test":
-            maps = data.map_scores(
-                lambda some: attention_maps(run.model, data, some), data.splits["validation"], examples
-            )
-            scores = scores | maps.scores
+            maps = data.map_scores(looks(run.model, data), data.splits["validation"], examples)
+            scores = scores | maps.scores | faithfulness(run.model, data, examples[:EXAMPLES])
     if chosen.json:
         result = {"scores": {name: score._asdict() for name, score in scores.items()}}
         print(json.dumps(result | {"predictions": [each._asdict() for each in predictions]}, ensure_ascii=False))

@@ -78,15 +78,18 @@ def train(config: dict[str, Any], screen: Console, *, resume: Path | None = None
 
 def score_and_draw(model: Any, data: Any, training: Any, folder: Path, screen: Console) -> tuple[dict[str, Any], list]:
     """Scores of the test split and of its attention, the table of all readings of it, and maps of a few examples."""
-    from core.evaluate import attention_maps, evaluate
+    from core.evaluate import evaluate
+    from core.faithfulness import EXAMPLES, faithfulness
+    from core.posterior import looks
 
     validation, test = (data.splits[split][: training.eval_examples] for split in ("validation", "test"))
     with screen.status("scoring the test split and its attention"):
         result = evaluate(model, data, test)
-        attention = data.map_scores(lambda examples: attention_maps(model, data, examples), validation, test)
+        attention = data.map_scores(looks(model, data), validation, test)
+        faithful = faithfulness(model, data, test[:EXAMPLES])
     with screen.status("drawing attention maps"):
         draw_maps(model, data, test[: training.map_examples], folder / "maps")
-    return result.scores | attention.scores, attention.readings
+    return result.scores | attention.scores | faithful, attention.readings
 
 
 def write_metrics(

@@ -14,7 +14,7 @@ from conftest import LENGTHS, ROOT
 from rich.console import Console
 from tiny import Numbers, Tiny
 
-from core.data import TokenBatches, pack
+from core.data import Looks, TokenBatches, pack
 from core.demo import Prediction
 from core.public import DataError, load_public
 from core.text import Tokenizer
@@ -205,7 +205,7 @@ class TestTranslation:
                 weights[..., -2] = 1
                 yield data.maps(example, {"gaze": weights})
 
-        scores = data.map_scores(last_word, data.splits["validation"], data.splits["test"]).scores
+        scores = data.map_scores(Looks(last_word, last_word), data.splits["validation"], data.splits["test"]).scores
         assert 0 < scores["link accuracy"].value < 1 and 0 < scores["link accuracy, uniform"].value < 1
 
     def test_scores_are_of_the_references(self):

@@ -13,6 +13,7 @@ from core.text import clean
 from tasks.translation import alignment
 from tasks.translation.alignment import Reading, aligned, scores
 from tasks.translation.links import Linked, Phrase, Row, facing, place, read_links, row_of, spans_of
+from tasks.translation.sets import in_halves
 from tasks.translation.word_aligner import WordAligner
 
 SHARED = ROOT.parent / "shared" / "data"
@@ -147,13 +148,14 @@ class TestScores:
 
     def test_what_is_chosen_on_one_half_is_reported_on_the_other(self):
         choosing, scoring = [example([ONE, OTHER], (1, 0), (2, 1))], [example([OTHER, ONE], (1, 0), (2, 1))]
-        found = scores(choosing, scoring, PAIRS, chosen_on="one half")
+        found = scores(choosing, scoring, [example([ONE], (1, 0), (2, 1))], PAIRS, chosen_on="one half")
         assert found.scores["link accuracy"].value == 0.0
         assert (
             "head 0, at the predicting step; the best of 6 readings on one half"
             in found.scores["link accuracy"].signature
         )
         assert found.scores["alignment error rate"].value == 1.0
+        assert found.scores["link accuracy, posterior"].value == 1.0
         names = [f"link accuracy{row}" for row in ("", ", plain mean", ", diagonal", ", uniform", ", word aligner")]
         assert set(names) <= set(found.scores)
         assert found.scores["link accuracy, uniform"].value == pytest.approx(1 / 3)
@@ -182,8 +184,13 @@ class TestScores:
         assert tally.scores() == {"phrase mass": pytest.approx((0.8 + 0.7) / 2)}
         assert alignment.chance([one]).scores()["phrase mass"] == pytest.approx(2 / 3)
 
+    def test_no_sentence_is_in_both_halves(self):
+        linked = [Linked(text, "x", [], [], row(text, "x")) for text in ("a", "a", "b", "c", "b", "c", "c")]
+        halves = [[each.source for each in half] for half in in_halves(linked)]
+        assert halves == [["a", "a", "c", "c", "c"], ["b", "b"]]
+
     def test_nothing_linked_gives_no_scores(self):
-        assert scores([], [], PAIRS, chosen_on="nothing").scores == {}
+        assert scores([], [], [], PAIRS, chosen_on="nothing").scores == {}
 
     def test_the_mean_of_all_layers(self):
         one = example([ONE])

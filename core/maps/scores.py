@@ -108,6 +108,19 @@ def entropy(weights: Float[np.ndarray, "H Q K"]) -> Float[np.ndarray, " H"]:
     return np.where(rows > 0, bits.sum(axis=-1) / most / np.maximum(rows, 1), np.nan)
 
 
+def rank_correlation(one: Float[np.ndarray, " N"], other: Float[np.ndarray, " N"]) -> float:
+    """Spearman's rank correlation; equal values share the mean of their ranks. NaN where either side is constant."""
+    ranks = [_ranks(values) for values in (one, other)]
+    centred = [each - each.mean() for each in ranks]
+    spread = math.sqrt((centred[0] ** 2).sum() * (centred[1] ** 2).sum())
+    return float((centred[0] * centred[1]).sum() / spread) if spread else math.nan
+
+
+def _ranks(values: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:
+    _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[group]
+
+
 def _membership(words: Sequence[int], pieces: int, axis: str) -> Float[np.ndarray, "words pieces"]:
     """1 where a piece belongs to a word."""
     numbers = np.asarray(words, dtype=np.int64)

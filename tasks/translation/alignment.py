@@ -96,11 +96,17 @@ class Tally(NamedTuple):
 
 
 def scores(
-    choosing: Sequence[Aligned], scoring: Sequence[Aligned], pairs: Iterable[tuple[str, str]], *, chosen_on: str
+    choosing: Sequence[Aligned],
+    scoring: Sequence[Aligned],
+    posterior: Sequence[Aligned],
+    pairs: Iterable[tuple[str, str]],
+    *,
+    chosen_on: str,
 ) -> MapScores:
     """Scores on `scoring` by the reading that was best on `choosing`, beside the plain mean and the controls.
 
-    `pairs` are the sentences that the model was trained on; the word aligners learn from the same.
+    `posterior` is posterior attention on the examples of `scoring`, a map of one head each. `pairs` are the sentences
+    that the model was trained on; the word aligners learn from the same.
     """
     tried, found = readings(choosing), readings(scoring)
     order = [reading for reading in tried if reading in found]
@@ -111,6 +117,10 @@ def scores(
     lines = {
         "": (found[best], f"{best}; the best of {len(order)} readings on {chosen_on}"),
         ", plain mean": (found[plain], str(plain)),
+        ", posterior": (
+            sum((tally(each.between_words(each.maps[0].weights), each.linked) for each in posterior), Tally()),
+            "the look weighted by how well each key alone explains the output",
+        ),
         **controls(scoring, pairs),
     }
     table = {

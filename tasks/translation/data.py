@@ -11,7 +11,7 @@ from numpy import ndarray
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from core.data import DemoData, MapScores
+from core.data import DemoData, Looks, MapScores
 from core.decode import Decoded
 from core.demo import Alternative, Prediction
 from core.familiarity import Familiarity
@@ -224,22 +224,23 @@ class TranslationData(DemoData):
             for name, array in weights.items()
         ]
 
+    def without(self, example: Example, keys: Sequence[int]) -> Example:
+        """Unknown pieces in the place of these source pieces."""
+        ids = [Tokenizer.UNKNOWN if place in keys else id for place, id in enumerate(example.source_ids)]
+        return example._replace(source_ids=ids)
+
     def truth(self, validation: int, test: int) -> Truth | None:
         """True links where the data know some; of at most so many pairs of each split."""
         return None
 
-    def map_scores(
-        self,
-        maps: Callable[[Sequence[Example]], Iterator[list[AttentionMap]]],
-        validation: Sequence[Example],
-        test: Sequence[Example],
-    ) -> MapScores:
+    def map_scores(self, looks: Looks, validation: Sequence[Example], test: Sequence[Example]) -> MapScores:
         truth = self.truth(len(validation), len(test))
         if truth is None:
             return MapScores({}, [])
-        choosing, scoring = self.aligned(maps, truth.choosing), self.aligned(maps, truth.scoring)
+        choosing, scoring = self.aligned(looks.maps, truth.choosing), self.aligned(looks.maps, truth.scoring)
+        posterior = self.aligned(looks.posterior, truth.scoring)
         trained_on = [(example.source, example.target) for example in self.splits["train"]]
-        return alignment.scores(choosing, scoring, trained_on, chosen_on=truth.chosen_on)
+        return alignment.scores(choosing, scoring, posterior, trained_on, chosen_on=truth.chosen_on)
 
     def aligned(
         self, maps: Callable[[Sequence[Example]], Iterator[list[AttentionMap]]], linked: Sequence[Linked]

@@ -50,6 +50,11 @@ class Translation(Demo):
             logits.flatten(0, 1), batch.target[:, 1:].flatten(), ignore_index=Tokenizer.PAD, label_smoothing=smoothing
         )
 
+    def log_probabilities(self, batch: Batch) -> Float[Tensor, "B T"]:
+        """Of each target token and of the end after them."""
+        logits = self(batch.source, batch.source_mask, batch.target[:, :-1])
+        return logits.float().log_softmax(dim=-1).gather(-1, batch.target[:, 1:, None]).squeeze(-1)
+
     def tokens(self, batch: Batch) -> int:
         return int((batch.target[:, 1:] != Tokenizer.PAD).sum())
 

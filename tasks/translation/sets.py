@@ -66,13 +66,23 @@ class PublicTranslation(TranslationData):
     def truth(self, validation: int, test: int) -> Truth | None:
         if not self.linked:
             return None
-        return Truth(self.linked[::2], self.linked[1::2], f"every other one of {len(self.linked):,} linked pairs")
+        halves = in_halves(self.linked)
+        return Truth(*halves, f"the {len(halves[0]):,} linked pairs of every other sentence")
 
     def report(self) -> list[str]:
         links = (
             f"links: {self.counts['links.placed']:,} of {self.counts['links.rows']:,} rows placed on their sentences"
         )
         return [*super().report(), *([links] if self.linked else [])]
+
+
+def in_halves(linked: Sequence[Linked]) -> tuple[list[Linked], list[Linked]]:
+    """Every other sentence with all its links, and the others: no sentence is in both."""
+    numbers = {source: number for number, source in enumerate(dict.fromkeys(each.source for each in linked))}
+    halves: tuple[list[Linked], list[Linked]] = [], []
+    for each in linked:
+        halves[numbers[each.source] % 2].append(each)
+    return halves
 
 
 class HubTranslation(TranslationData):
