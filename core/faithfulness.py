@@ -147,6 +147,7 @@ def lost(method: Forbidding | Replacing, steps: Steps) -> Losses:
     )
 
 
+@torch.inference_mode()
 def log_probabilities(model: Demo, data: DemoData, examples: Sequence[Any]) -> Float[np.ndarray, "B Q"]:
     batch = model.transfer_batch_to_device(data.collate(examples), model.device, 0)
     found: Tensor = model.log_probabilities(batch)

@@ -23,7 +23,6 @@ def looks(model: Demo, data: DemoData) -> Looks:
     return Looks(partial(attention_maps, model, data), partial(posterior_maps, model, data))
 
 
-@torch.inference_mode()
 def posterior_maps(model: Demo, data: DemoData, examples: Sequence[Any]) -> Iterator[list[AttentionMap]]:
     """One map for each example whose output is forced: P(key | output) ~ P(key) P(output | key alone), a row a step.
 
