@@ -103,6 +103,11 @@ class DemoData(L.LightningDataModule):
         """How right the maps are, where the data know: what is chosen is chosen on validation, and scored on test."""
         return MapScores({}, [])
 
+    def not_aligning(self, maps: Callable[[Sequence[Any]], Iterator[list[AttentionMap]]]) -> str | None:
+        """Where the data know the truth, and the gaze on validation examples is no nearer to it than its baseline: the
+        figures, in words."""
+        return None
+
     def report(self) -> list[str]:
         """What was read, dropped and cut, a line each."""
         return [", ".join(f"{name} {count:,}" for name, count in self.counts.items() if count)]

@@ -63,11 +63,12 @@ def evaluate(model: Demo, data: DemoData, examples: Sequence[Any]) -> Evaluation
 def attention_maps(model: Demo, data: DemoData, examples: Sequence[Any]) -> Iterator[list[AttentionMap]]:
     """The gaze on each example, whose target is forced: one forward pass inside `record`, an example at a time.
 
-    Nothing is averaged and nothing of the padding is left; an example with nothing in it gives no maps.
+    Nothing is averaged and nothing of the padding is left; an example with nothing in it gives no maps, nor
+    does a model without a gaze.
     """
     model.eval()
     for example in examples:
-        if not data.size(example):
+        if not data.size(example) or not model.gaze:
             yield []
             continue
         with record(model, modules=model.gaze) as weights:

@@ -5,7 +5,7 @@ import logging
 import signal
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from rich.console import Console
 from core.data import DemoData
 from core.demo import Demo
 from core.evaluate import predict
+from core.forming import Forming
 from core.run import RunError, load_weights, save_weights
 
 SCORE = "validation/score"
@@ -71,44 +72,54 @@ def fit(
     if resume:
         data.first_epoch = epochs_trained(resume, training)
     best = KeepBest(folder, data, training.eval_examples, console)
-    callbacks = [
-        best,
-        EarlyStopping(monitor=SCORE, mode="max", patience=training.patience),
-        ModelCheckpoint(
-            dirpath=folder / "checkpoints", filename="last", enable_version_counter=False, save_on_train_epoch_end=True
-        ),
-        *([RichProgressBar(leave=False)] if console.is_terminal else []),
-    ]
+    forming = Forming(folder / "maps" / "forming", data, console)
     if training.budget_minutes is not None:
         model.budget_seconds = 60.0 * training.budget_minutes
-    precision: Any = best_precision() if training.precision == "auto" else training.precision
     reuse_freed_memory()
     with quiet():
-        trainer = L.Trainer(
-            max_epochs=training.max_epochs,
-            precision=precision,
-            gradient_clip_val=training.gradient_clip,
-            limit_train_batches=training.train_batches,
-            num_sanity_val_steps=0,
-            callbacks=callbacks,
-            logger=CSVLogger(folder, name="log", version=""),
-            enable_progress_bar=console.is_terminal,
-            enable_model_summary=False,
-            use_distributed_sampler=False,
-            log_every_n_steps=10,
-            devices=1,
-        )
+        trainer = make_trainer(training, folder, [best, forming], console)
         start = time.monotonic()
         with stop_on_interrupt(trainer, console):
             trainer.fit(model, datamodule=data, ckpt_path=resume, weights_only=True)
+    seconds = time.monotonic() - start
     best.restore(model)
     return {
-        "seconds": round(time.monotonic() - start, 1),
+        "seconds": round(seconds, 1),
+        "seconds_for_maps": round(forming.seconds, 2),
         "epochs": trainer.current_epoch,
         "best_epoch": best.epoch,
         "steps": trainer.global_step,
         "precision": trainer.precision,
     }
+
+
+def make_trainer(training: Training, folder: Path, ours: Sequence[L.Callback], console: Console) -> L.Trainer:
+    """Lightning's trainer, with our callbacks before its own: it stops early by a score that ours log."""
+    precision: Any = best_precision() if training.precision == "auto" else training.precision
+    return L.Trainer(
+        max_epochs=training.max_epochs,
+        precision=precision,
+        gradient_clip_val=training.gradient_clip,
+        limit_train_batches=training.train_batches,
+        num_sanity_val_steps=0,
+        callbacks=[
+            *ours,
+            EarlyStopping(monitor=SCORE, mode="max", patience=training.patience),
+            ModelCheckpoint(
+                dirpath=folder / "checkpoints",
+                filename="last",
+                enable_version_counter=False,
+                save_on_train_epoch_end=True,
+            ),
+            *([RichProgressBar(leave=False)] if console.is_terminal else []),
+        ],
+        logger=CSVLogger(folder, name="log", version=""),
+        enable_progress_bar=console.is_terminal,
+        enable_model_summary=False,
+        use_distributed_sampler=False,
+        log_every_n_steps=10,
+        devices=1,
+    )
 
 
 class KeepBest(L.Callback):

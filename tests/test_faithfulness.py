@@ -1,17 +1,13 @@
 """What a prediction loses without the keys that it looked at: by hand, and on a model whose look is all it has."""
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 import torch
-from tiny import Numbers, Tiny
-from torch import Tensor
+from copier import Copier, Scenes, scene
 
-from core.attention import DotProductAttention
 from core.faithfulness import Forbidding, Steps, Trial, faithfulness, steps_of
-from core.maps import AttentionMap
 from core.maps.bootstrap import bootstrap_interval
 from core.maps.scores import rank_correlation
 from core.posterior import posterior, posterior_maps
@@ -41,72 +37,6 @@ class TestChoosing:
         chosen = steps_of(rows, SPECIAL, 1, 7).chosen
         for choice in ("shuffled", "random"):
             assert np.bincount(chosen[choice][:, 0]) / 3000 == pytest.approx([1 / 3] * 3, abs=0.04)
-
-
-class Scene(NamedTuple):
-    """Keys, what each would say (values), and what is to be said: one output for each query."""
-
-    keys: Tensor
-    values: Tensor
-    said: Tensor
-    gone: tuple[int, ...] = ()
-
-
-class Scenes(Numbers):
-    """The last key is a mark."""
-
-    def __init__(self, *scenes: Scene):
-        super().__init__(sizes=[4], tokens_per_batch=4)
-        self.splits["test"] = list(scenes)
-
-    def size(self, example: Scene) -> int:
-        return len(example.keys)
-
-    def collate(self, examples):
-        return tuple(torch.stack([getattr(each, part) for each in examples]) for part in ("keys", "values", "said"))
-
-    def without(self, example: Scene, keys) -> Scene:
-        values = example.values.clone()
-        values[list(keys)] = 0.0
-        return example._replace(values=values)
-
-    def maps(self, example: Scene, weights):
-        keys = [str(number) for number in range(len(example.keys))]
-        special = [False] * (len(keys) - 1) + [True]
-        return [
-            AttentionMap(array, queries=[""] * array.shape[-2], keys=keys, special=special)
-            for array in weights.values()
-        ]
-
-
-class Copier(Tiny):
-    """Says what it looks at: query q asks with unit vector q, and the values that it gets are logits."""
-
-    def __init__(self):
-        super().__init__()
-        self.look = DotProductAttention()
-
-    def logits(self, batch):
-        keys, values, said = batch
-        query = torch.eye(keys.shape[-1])[: said.shape[-1]].expand(len(keys), -1, -1)
-        return self.look(query, keys, values)
-
-    def loss(self, batch):
-        return -self.log_probabilities(batch).mean()
-
-    def log_probabilities(self, batch):
-        return self.logits(batch).log_softmax(-1).gather(-1, batch[2].unsqueeze(-1)).squeeze(-1)
-
-    @property
-    def gaze(self):
-        return ["look"]
-
-
-def scene() -> Scene:
-    """Query 0 finds key 1 with weight 1/2 beside three of 1/6, and every key says a word of its own."""
-    keys = torch.zeros(4, 4)
-    keys[1, 0] = math.log(3.0)
-    return Scene(keys, torch.eye(4) * math.log(9.0), torch.tensor([1]))
 
 
 class TestByHand:

@@ -184,6 +184,12 @@ class TestScores:
         assert tally.scores() == {"phrase mass": pytest.approx((0.8 + 0.7) / 2)}
         assert alignment.chance([one]).scores()["phrase mass"] == pytest.approx(2 / 3)
 
+    def test_not_aligning_is_told_with_both_figures(self):
+        assert alignment.not_aligning([example([ONE], (1, 0), (2, 1))]) is None
+        found = alignment.not_aligning([example([OTHER], (1, 0), (2, 1))])
+        assert found == "the best head finds 50% of true partners, and 50% are found without looking"
+        assert alignment.not_aligning([]) is None
+
     def test_no_sentence_is_in_both_halves(self):
         linked = [Linked(text, "x", [], [], row(text, "x")) for text in ("a", "a", "b", "c", "b", "c", "c")]
         halves = [[each.source for each in half] for half in in_halves(linked)]

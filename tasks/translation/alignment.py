@@ -18,6 +18,8 @@ from tasks.translation.word_aligner import WordAligner
 OFFSETS = (0, 1)
 """Whether a word's partner is looked at by the step that predicts the word, or by the next one, is measured."""
 ALL = "all layers"
+CLEARLY = 0.05
+"""By how much link accuracy is above its baseline where there is something to it."""
 TENSION = 4.0
 """Of the diagonal in the second word aligner; where Dyer et al. 2013 start theirs."""
 
@@ -135,6 +137,17 @@ def scores(
             for reading in order
         ],
     )
+
+
+def not_aligning(examples: Sequence[Aligned]) -> str | None:
+    """The figures in words, where no reading is clearly above an even pace and chance."""
+    best = max((quality(each) for each in readings(examples).values()), default=None)
+    if best is None:
+        return None
+    baseline = max(quality(of_all(examples, even_pace)), quality(chance(examples)))
+    if best > baseline + CLEARLY:
+        return None
+    return f"the best head finds {best:.0%} of true partners, and {baseline:.0%} are found without looking"
 
 
 def quality(tally: Tally) -> float:

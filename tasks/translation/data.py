@@ -24,6 +24,8 @@ from tasks.translation import alignment
 from tasks.translation.links import Linked
 
 END_LABEL = "⟨end⟩"
+ALARM_PAIRS = 50
+"""How many linked pairs tell whether the gaze aligns at all, in the middle of a training."""
 
 
 class Example(NamedTuple):
@@ -241,6 +243,10 @@ class TranslationData(DemoData):
         posterior = self.aligned(looks.posterior, truth.scoring)
         trained_on = [(example.source, example.target) for example in self.splits["train"]]
         return alignment.scores(choosing, scoring, posterior, trained_on, chosen_on=truth.chosen_on)
+
+    def not_aligning(self, maps: Callable[[Sequence[Example]], Iterator[list[AttentionMap]]]) -> str | None:
+        truth = self.truth(ALARM_PAIRS, 0)
+        return alignment.not_aligning(self.aligned(maps, truth.choosing[:ALARM_PAIRS])) if truth else None
 
     def aligned(
         self, maps: Callable[[Sequence[Example]], Iterator[list[AttentionMap]]], linked: Sequence[Linked]
