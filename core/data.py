@@ -96,6 +96,14 @@ class DemoData(L.LightningDataModule):
         """The weights of one example, by module, as maps with labels."""
 
     @abstractmethod
+    def keys_of(self, example: Any, word: str) -> list[int]:
+        """The keys of the gaze that a word of the input stands for, wherever it occurs.
+
+        Raises:
+            ValueError: if it does not occur.
+        """
+
+    @abstractmethod
     def without(self, example: Any, keys: Sequence[int]) -> Any:
         """The example with something that says nothing in the place of these keys of the gaze."""
 

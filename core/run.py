@@ -4,6 +4,8 @@ import importlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -18,6 +20,7 @@ from core.data import DemoData
 from core.demo import Demo, Prediction
 from core.evaluate import attention_maps, generate, predict
 from core.files import whole_file
+from core.intervene import intervene
 from core.maps import AttentionMap
 
 OURS = ("core.", "tasks.")
@@ -141,11 +144,22 @@ class Run:
         """A prediction for each input, in order; an empty input gives an empty one."""
         return predict(self.model, self.data, self.data.read(as_list(inputs)))
 
-    def maps(self, inputs: str | Sequence[str]) -> list[list[AttentionMap]]:
-        """For each input the maps of the gaze, a map a module, while the model's own prediction is forced."""
-        examples = self.data.read(as_list(inputs))
-        generated = generate(self.model, self.data, examples)
-        return list(attention_maps(self.model, self.data, self.data.forced(examples, generated)))
+    def maps(self, inputs: str | Sequence[str], *, forbid: Sequence[str] = ()) -> list[list[AttentionMap]]:
+        """For each input the maps of the gaze, a map a module, while the model's own prediction is forced.
+
+        `forbid` are words of the input that the gaze may not look at, neither for the prediction nor for the maps.
+
+        Raises:
+            ValueError: if an input has no such word.
+        """
+        return [self.map(example, forbid) for example in self.data.read(as_list(inputs))]
+
+    def map(self, example: Any, forbid: Sequence[str]) -> list[AttentionMap]:
+        keys = [key for word in forbid for key in self.data.keys_of(example, word)]
+        with intervene(self.model, forbid=keys, modules=self.model.gaze) if keys else nullcontext():
+            forced = self.data.forced([example], generate(self.model, self.data, [example]))
+            (maps,) = attention_maps(self.model, self.data, forced)
+        return [replace(map, origin=map.origin | {"forbidden": " ".join(forbid)}) if keys else map for map in maps]
 
 
 def as_list(inputs: str | Sequence[str]) -> list[str]:

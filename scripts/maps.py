@@ -3,10 +3,12 @@
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 from decoding import add_options, apply
 
 from command import command, say_warnings
+from compose import ConfigError
 from inputs import inputs, parser
 
 
@@ -14,6 +16,9 @@ def main(arguments: list[str]) -> None:
     """Writes for each input the weights with their labels (npz), a picture of all heads, and one of their means."""
     options = parser("Draw the attention on your own inputs.")
     options.add_argument("--out", metavar="DIR", help="where to write (default: a new folder inside the run's)")
+    options.add_argument(
+        "--forbid", metavar="WORD", action="append", default=[], help="a word of the input that may not be looked at"
+    )
     add_options(options)
     chosen = options.parse_intermixed_args(arguments)
     texts = inputs(chosen)
@@ -24,8 +29,9 @@ def main(arguments: list[str]) -> None:
 
     run = load(chosen.run)
     apply(chosen, run)
+    found = maps_without(run, texts, chosen.forbid) if chosen.forbid else run.maps(texts)
+    before = [each.output for each in run.predict(texts)] if chosen.forbid else []
     folder = Path(chosen.out).expanduser() if chosen.out else new_maps_folder(run.folder)
-    found = run.maps(texts)
     save_all(found, folder)
     for number, maps in enumerate(found, start=1):
         if not maps:
@@ -38,9 +44,19 @@ def main(arguments: list[str]) -> None:
             draw_layers([map.mean() for map in maps], folder / f"{number:03d}.png", title=title)
         say_warnings(caught)
         print(f"{number}: {maps[0].text['source']}  ->  {maps[0].text['prediction']}")
+        if before:
+            print(f"   with nothing forbidden:  {before[number - 1]}")
         if notice := maps[0].text.get("notice"):
             print(f"  {number}: {notice}", file=sys.stderr)
     print(f"maps: {folder}")
+
+
+def maps_without(run: Any, texts: list[str], forbidden: list[str]) -> list[list[Any]]:
+    """The maps while these words may not be looked at, in each input: an error where one has no such word."""
+    try:
+        return run.maps(texts, forbid=forbidden)
+    except ValueError as error:
+        raise ConfigError(f"--forbid: {error}") from error
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ import time
 from pathlib import Path
 
 import evaluate
-import maps
 import predict
 import pytest
 import torch
@@ -22,6 +21,7 @@ import yaml
 from conftest import ROOT, SENTENCES, SMALL, python, trained
 
 import command
+import maps
 from compose import CONFIGS, ConfigError, compose, instantiate
 from core.run import RunError
 

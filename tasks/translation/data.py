@@ -19,7 +19,7 @@ from core.maps import AttentionMap
 from core.masks import padding
 from core.metrics import Score, translation_scores
 from core.public import DataError
-from core.text import Tokenizer, clean
+from core.text import Tokenizer, clean, word_of_piece, words
 from tasks.translation import alignment
 from tasks.translation.links import Linked
 
@@ -225,6 +225,19 @@ class TranslationData(DemoData):
             )
             for name, array in weights.items()
         ]
+
+    def keys_of(self, example: Example, word: str) -> list[int]:
+        """The pieces of this source word; capitals count only where the word occurs as it is written."""
+        told = [(example.source[start:end], (start, end)) for start, end in words(example.source)]
+        same = [span for text, span in told if text == word] or [
+            span for text, span in told if text.casefold() == word.casefold()
+        ]
+        if not same:
+            raise ValueError(
+                f"{word!r} is no word of {example.source!r}; its words are: {', '.join(t for t, _ in told)}"
+            )
+        spans = self.tokenizer.pieces(example.source).spans[: len(example.source_ids) - 1]
+        return [key for key, owner in enumerate(word_of_piece(spans, same)) if owner >= 0]
 
     def without(self, example: Example, keys: Sequence[int]) -> Example:
         """Unknown pieces in the place of these source pieces."""
