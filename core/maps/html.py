@@ -99,7 +99,7 @@ def page(
         "script": script,
         "data": _embedded(told),
     }
-    return re.sub("{(%s)}" % "|".join(parts), lambda place: parts[place[1]], _part("page.html"))
+    return re.sub(rf"{{({'|'.join(parts)})}}", lambda place: parts[place[1]], _part("page.html"))
 
 
 def frame(each: AttentionMap) -> str:
@@ -144,7 +144,6 @@ def _told(each: AttentionMap, media: list[dict[str, Any]]) -> dict[str, Any]:
         "origin": each.origin,
         "scores": {name: "not defined" if math.isnan(score) else f"{score:.4g}" for name, score in each.scores.items()},
         "planes": [_packed(plane) for plane in np.concatenate(heads)],
-        "most": float(each.weights.max()),
         "shown": media.index(shown) if shown else None,
     }
 

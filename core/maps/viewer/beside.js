@@ -14,7 +14,6 @@ function beside(map, weights) {
 /** The keys of a query, or the queries of a key, from the most weight on, as words, bars and figures. */
 function told(map, weights) {
   const place = pointedAt(map, weights);
-  if (place.axis === "cell") return toldCell(map, weights, place);
   const asks = place.axis === "query";
   const [own, others] = asks ? [map.queries, map.keys] : [map.keys, map.queries];
   const ranked = weights.ranked(place.axis, place.at).filter(({ code }) => code > NO_WEIGHT);
@@ -29,15 +28,9 @@ function told(map, weights) {
 
 function pointedAt(map, weights) {
   const counts = { query: weights.rows, key: weights.columns };
-  const fits = (place) => place && (place.axis === "cell" ? place.query < weights.rows && place.key < weights.columns : place.at < counts[place.axis]);
-  return [lit.now, lit.chosen].find(fits) ?? { axis: "query", at: 0 };
-}
-
-function toldCell(map, weights, { query, key }) {
-  const heading = make("h2", {}, word(map.queries[query]), make("small", {}, " looks at"));
-  const cell = { other: key, weight: weights.weight(query, key), figure: weights.figure(query, key) };
-  if (weights.empty(query)) return [heading, make("p", { className: "nothing" }, "nothing attended")];
-  return [heading, make("ol", {}, entry(map.keys, cell, new Set(map.special)))];
+  const places = [lit.now, lit.chosen].filter(Boolean);
+  const ends = places.map(({ axis, at, query }) => (axis === "cell" ? { axis: "query", at: query } : { axis, at }));
+  return ends.find(({ axis, at }) => at < counts[axis]) ?? { axis: "query", at: 0 };
 }
 
 function entry(labels, { other, weight, figure }, special) {

@@ -39,6 +39,11 @@ class Plane {
     }
   }
 
+  get most() {
+    this.largest ??= (this.codes.reduce((one, two) => Math.max(one, two), 0) / 64 - 0.5) / 1000;
+    return this.largest;
+  }
+
   code(query, key) {
     return this.codes[query * this.columns + key];
   }
@@ -90,9 +95,9 @@ function headName(map, head) {
 }
 
 /** The weight at which colours end: a round number at or above the largest. */
-function scaleOf(maps) {
-  const most = Math.max(...maps.map((map) => map.most));
-  return [0.01, 0.02, 0.05, 0.1, 0.2, 0.5].find((each) => each > most - 1e-6) ?? 1;
+function scaleOf(planes) {
+  const most = Math.max(...planes.map((each) => each.most));
+  return [0.01, 0.02, 0.05, 0.1, 0.2, 0.5].find((each) => each > most - 1e-4) ?? 1;
 }
 
 const palettes = {};

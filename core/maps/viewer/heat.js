@@ -9,9 +9,7 @@ function measured(map, width, small) {
   const type = small ? 11.5 : 13;
   const side = Math.min(longest(map.queries, type) + 18, 220);
   const longestKey = longest(map.keys, type) + 10;
-  const room = (width - side - FIGURE - 24) / columns;
-  const many = Math.max(rows, columns) > 60;
-  const cell = Math.floor(many ? clamp(room, small ? 2 : 8, 17) : clamp(room, small ? 13 : 18, small ? 24 : 34));
+  const cell = Math.floor(cellSize(rows, columns, (width - side - FIGURE - 24) / columns, small));
   const flat = longestKey < cell + 4;
   const above = flat ? 26 : Math.ceil(longestKey * Math.sin(SLOPE) + 18);
   const beyond = flat ? 0 : Math.ceil(longestKey * Math.cos(SLOPE));
@@ -19,9 +17,17 @@ function measured(map, width, small) {
     type, side, cell, flat, above,
     plot: [cell * columns, cell * rows],
     right: Math.max(FIGURE, beyond),
-    steps: [Math.ceil((type + 3) / cell), Math.ceil(flat ? 1 : (type + 1) / cell / Math.sin(SLOPE))],
+    steps: [Math.ceil((type + 1) / cell), Math.ceil(flat ? 1 : (type + 0.5) / cell / Math.sin(SLOPE))],
     crowded: cell < 13,
   };
+}
+
+/** As large as there is room for, between what can be read and what looks coarse; many cells are small and scroll. */
+function cellSize(rows, columns, room, small) {
+  if (Math.max(rows, columns) > 60) return clamp(room, small ? 2 : 8, 17);
+  if (small) return clamp(room, 13, 24);
+  const high = Math.max((innerHeight - 340) / rows, 24);
+  return clamp(Math.min(room, high), 18, clamp(460 / Math.max(rows, columns), 34, 54));
 }
 
 function heat(map, weights, { width, scale, small = false }) {
@@ -30,22 +36,30 @@ function heat(map, weights, { width, scale, small = false }) {
   const queries = new Labels(map, "query", { source, step: size.steps[0] });
   const keys = new Labels(map, "key", { source, step: size.steps[1] });
   const plot = make("div", { className: "plot" }, cells(weights, scale), marks(weights, size.cell, scale));
+  plot.setAttribute("aria-hidden", "true"); // the labels say the same to those who do not see it
   const bands = ["row", "column"].map((name) => make("div", { className: `band ${name}`, hidden: true }));
   plot.append(...bands);
   listen(plot, map, weights, size.cell, source, queries);
+  const right = make("div", { className: "figures right" }, ...queries.figures);
+  const below = make("div", { className: `figures below${size.cell < 38 ? " upright" : ""}` }, ...keys.figures);
   const sheet = make(
     "div",
     { className: `heat${size.flat ? " flat" : ""}${size.crowded ? " crowded" : ""}` },
     axis("keys", map, keys.buttons),
     axis("queries", map, queries.buttons),
     plot,
-    make("div", { className: "figures right" }, ...queries.figures),
-    make("div", { className: `figures below${size.cell < 38 ? " upright" : ""}` }, ...keys.figures),
+    right,
+    below,
   );
   placed(sheet, size, queries, keys);
   follow({
-    map, weights, scale, queries, keys, source, crowded: size.crowded,
-    draw: (place) => band(bands, place, size.cell),
+    map, weights, scale, queries, keys, source,
+    apart: { query: size.steps[0], key: size.steps[1] },
+    draw: (place) => {
+      band(bands, place, size.cell);
+      if (place?.axis === "query") below.style.transform = `translateY(${(place.at + 1) * size.cell}px)`;
+      if (place?.axis === "key") right.style.transform = `translateX(${(place.at + 1) * size.cell}px)`;
+    },
   })();
   return make("div", { className: "scroll", tabIndex: -1 }, sheet);
 }

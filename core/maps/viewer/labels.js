@@ -95,22 +95,28 @@ class Labels {
     this.marked.push(at);
   }
 
-  /** The other ends of what is lit, each with its weight; where there is no room, the largest have figures. */
-  reach(ranked, scale, crowded) {
-    for (const [rank, { other, code, weight, figure }] of ranked.entries()) {
-      if (crowded && code <= NO_WEIGHT) break;
+  /** The other ends of what is lit, each with its weight; where labels overlap, the largest that have room. */
+  reach(ranked, scale, apart) {
+    const shown = [];
+    for (const { other, code, weight, figure } of ranked) {
+      if (apart > 1 && code <= NO_WEIGHT) break;
+      this.marked.push(other);
       const button = this.buttons[other];
       button.dataset.weight = figure;
-      button.style.setProperty("--share", Math.max(0, Math.min(weight / scale, 1)).toFixed(3));
-      if (!crowded || rank < MARKED) this.figures[other].textContent = figure;
-      if (code >> 6 && (!crowded || rank < MARKED)) button.classList.add("reached");
-      this.marked.push(other);
+      if (apart > 1 && (shown.length >= MARKED || shown.some((one) => Math.abs(one - other) < apart))) continue;
+      shown.push(other);
+      button.style.setProperty("--share", clamp(weight / scale, 0, 1).toFixed(3));
+      this.figures[other].textContent = figure;
+      if (code >> 6) button.classList.add("reached");
     }
   }
 }
 
-/** Both axes of a panel follow what is lit; `draw(place)` does what else the panel does, null where it is not lit. */
-function follow({ map, weights, scale, queries, keys, crowded, source, draw }) {
+/**
+ * Both axes of a panel follow what is lit; `draw(place)` does what else the panel does, null where it is not lit.
+ * `apart` says for each axis how many places there must be between two labels that are to be read.
+ */
+function follow({ map, weights, scale, queries, keys, apart, source, draw }) {
   const axes = { query: queries, key: keys };
   const ours = (place) => place && (place.source === source || alike(place.source.map, map, place.axis));
   const update = () => {
@@ -123,7 +129,8 @@ function follow({ map, weights, scale, queries, keys, crowded, source, draw }) {
       keys.mark(place.key, "lit");
     } else if (place) {
       axes[place.axis].mark(place.at, "lit");
-      axes[place.axis === "query" ? "key" : "query"].reach(weights.ranked(place.axis, place.at), scale, crowded);
+      const other = place.axis === "query" ? "key" : "query";
+      axes[other].reach(weights.ranked(place.axis, place.at), scale, apart[other]);
     }
     draw(place);
   };

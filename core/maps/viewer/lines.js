@@ -1,6 +1,7 @@
 // The line view: queries on the left, keys on the right, and a line for each weight, the fainter the smaller.
 
 const FAINTEST = 0.004; // less than one shade of grey
+const LIFT = 0.12; // lit lines can all be seen
 
 function lines(map, weights, { width, scale, small = false }) {
   const type = small ? 11.5 : 13;
@@ -17,7 +18,7 @@ function lines(map, weights, { width, scale, small = false }) {
   const all = threads(between, height, "all");
   const some = threads(between, height, "some");
   const ends = (query, key) => [starts[0] + (query + 0.5) * pitch, starts[1] + (key + 0.5) * pitch];
-  drawAll(all, weights, between, ends);
+  drawAll(all, weights, { width: between, ends, scale });
   const sheet = make(
     "div",
     { className: `lines${many ? " crowded" : ""}` },
@@ -29,8 +30,9 @@ function lines(map, weights, { width, scale, small = false }) {
   );
   strung(sheet, { type, pitch, sides, between, height, starts }, queries, keys);
   follow({
-    map, weights, scale, queries, keys, source, crowded: many,
-    draw: (place) => drawSome(all, some, weights, between, ends, place),
+    map, weights, scale, queries, keys, source,
+    apart: { query: step, key: step },
+    draw: (place) => drawSome(all, some, weights, { width: between, ends, scale }, place),
   })();
   return make("div", { className: "scroll", tabIndex: -1 }, sheet);
 }
@@ -53,9 +55,9 @@ function threads(width, height, name) {
   return canvas;
 }
 
-function stroke(context, width, [from, to], weight) {
-  context.globalAlpha = clamp(weight, 0, 1);
-  context.lineWidth = 1 + 1.6 * weight;
+function stroke(context, width, [from, to], strength) {
+  context.globalAlpha = clamp(strength, 0, 1);
+  context.lineWidth = 1 + 1.6 * clamp(strength, 0, 1);
   context.beginPath();
   context.moveTo(0, from);
   context.bezierCurveTo(width * 0.4, from, width * 0.6, to, width, to);
@@ -64,18 +66,18 @@ function stroke(context, width, [from, to], weight) {
 
 const colourOf = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-function drawAll(canvas, weights, width, ends) {
+function drawAll(canvas, weights, { width, ends, scale }) {
   const context = canvas.getContext("2d");
   context.strokeStyle = colourOf("--line");
   for (let query = 0; query < weights.rows; query++) {
     for (let key = 0; key < weights.columns; key++) {
-      const weight = weights.weight(query, key);
-      if (weight >= FAINTEST) stroke(context, width, ends(query, key), weight);
+      const strength = weights.weight(query, key) / scale;
+      if (strength >= FAINTEST) stroke(context, width, ends(query, key), strength);
     }
   }
 }
 
-function drawSome(all, some, weights, width, ends, place) {
+function drawSome(all, some, weights, { width, ends, scale }, place) {
   const context = some.getContext("2d");
   context.clearRect(0, 0, width, some.height);
   all.classList.toggle("dim", place !== null);
@@ -85,7 +87,7 @@ function drawSome(all, some, weights, width, ends, place) {
     ? [[place.query, place.key]]
     : weights.ranked(place.axis, place.at).map(({ other }) => (place.axis === "query" ? [place.at, other] : [other, place.at]));
   for (const [query, key] of pairs) {
-    const weight = weights.weight(query, key);
-    if (weight >= FAINTEST) stroke(context, width, ends(query, key), weight);
+    const strength = weights.weight(query, key) / scale;
+    if (strength >= FAINTEST) stroke(context, width, ends(query, key), LIFT + (1 - LIFT) * strength);
   }
 }

@@ -7,7 +7,7 @@ const state = {
   view: "places",
 };
 const VIEWS = { places: "Picture", heat: "Heat map", lines: "Lines" };
-const SPREADS = { one: "One map", modules: "Modules side by side", heads: "Heads side by side" };
+const SPREADS = { one: "One map", modules: "All modules", heads: "All heads" };
 
 /** The maps of the chosen example at the chosen step; none where that step has no such example. */
 function examplesNow() {
@@ -55,7 +55,7 @@ function render() {
     return;
   }
   lit.clear(first);
-  const scale = scaleOf(overTime(shown.map(({ map }) => map)));
+  const scale = scaleOf(overTime(shown));
   const room = at("maps").clientWidth;
   const columns = state.spread === "one" ? 1 : clamp(Math.floor(room / 400), 1, shown.length);
   const width = (room - (columns - 1) * 28) / columns;
@@ -64,11 +64,14 @@ function render() {
   at("beside").replaceChildren(...beside(first, plane(first, state.head)));
 }
 
-/** These maps at all steps, so that colours mean the same from step to step. */
-function overTime(maps) {
-  const names = new Set(maps.map((map) => map.name));
-  const steps = [...DATA.timeline.map((step) => step.examples), DATA.examples];
-  return [...maps, ...steps.flatMap((step) => step[state.example] ?? []).filter((map) => names.has(map.name))];
+/** The heads that are shown, at all steps, so that colours mean the same from step to step. */
+function overTime(shown) {
+  const steps = [...DATA.timeline.map((step) => step.examples), DATA.examples].map((step) => step[state.example] ?? []);
+  const planes = shown.map(({ map, head }) => plane(map, head));
+  for (const { map, head } of shown) {
+    planes.push(...steps.flatMap((maps) => maps.filter(({ name }) => name === map.name)).map((each) => plane(each, head)));
+  }
+  return planes;
 }
 
 function legend(scale, shown) {

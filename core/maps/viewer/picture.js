@@ -29,7 +29,7 @@ function picture(map, weights, { width, scale, small = false }) {
     paintVeil(veil, weights, query);
     says.replaceChildren(word(map.queries[query]), ...brightest(weights, query));
   };
-  follow({ map, weights, scale, queries, keys, source, crowded: true, draw })();
+  follow({ map, weights, scale, queries, keys, source, apart: { query: 1, key: 1 }, draw })();
   return make("div", { className: "picture" }, make("div", {}, large, says), strip);
 }
 

@@ -37,7 +37,7 @@ function sound(map, weights, { width, scale, small = false }) {
   play(audio, head, x);
   point(tracks, { map, weights, medium, across, source, audio });
   const draw = (place) => drawBars(bars, medium, weights, across, x, place);
-  follow({ map, weights, scale, queries, keys, source, crowded: true, draw })();
+  follow({ map, weights, scale, queries, keys, source, apart: { query: 1, key: 1 }, draw })();
   return sheet;
 }
 
@@ -116,7 +116,7 @@ function drawBars(bars, { edges }, weights, across, x, place) {
   }
   context.fillStyle = colourOf("--quiet");
   context.font = `11px ${getComputedStyle(document.body).fontFamily}`;
-  context.fillText(weights.empty(query) ? "nothing attended" : `${weights.ranked("query", query)[0].figure} at most`, 2, 10);
+  context.fillText(weights.empty(query) ? "nothing attended" : `${weights.ranked("query", query)[0].figure} at most`, 6, 10);
 }
 
 function play(audio, head, x) {
