@@ -108,6 +108,18 @@ class AttentionMap:
             np.savez_compressed(file, weights=self.weights, labels=labels, **arrays(self.shown))
         return Path(path)
 
+    def html(self, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
+        """Write a page to look at this map in a browser: one file, which needs no network."""
+        from core.maps.html import write_html  # a training run never loads the viewer
+
+        return write_html([[self]], path, title=title or self.heading or self.name)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from core.maps.html import frame
+
+        return frame(self)
+
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "AttentionMap":
         """Read what `save` wrote. Nothing in the file is run. Raises ValueError for a file that is no such map."""
