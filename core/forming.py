@@ -1,5 +1,6 @@
 """Watching attention form: the gaze on the same few examples after every epoch, and an alarm where it does not."""
 
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -46,6 +47,18 @@ class Forming(L.Callback):
             for trouble in troubles(model, self.data, maps):
                 self.console.print(f"attention: {trouble}. {HELP}", style="yellow", highlight=False)
         self.seconds += time.monotonic() - start
+
+
+def kept(folder: Path) -> list[tuple[str, list[list[AttentionMap]]]]:
+    """What `Forming` left in a folder, oldest first: the name of each step, and the maps of its examples."""
+    steps = []
+    for manifest in sorted(folder.glob("epoch-*/maps.json")):
+        by_example: dict[int, list[AttentionMap]] = {}
+        for entry in json.loads(manifest.read_text(encoding="utf-8"))["maps"]:
+            by_example.setdefault(entry["example"], []).append(AttentionMap.load(manifest.parent / entry["file"]))
+        if by_example:
+            steps.append((f"epoch {int(manifest.parent.name.removeprefix('epoch-'))}", [*by_example.values()]))
+    return steps
 
 
 def reference_maps(model: Demo, data: DemoData, epoch: int | None = None) -> list[list[AttentionMap]]:

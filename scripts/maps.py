@@ -1,19 +1,20 @@
 """Where a trained model looks on your own inputs: `python scripts/maps.py outputs/translation/latest "Ein Hund."`"""
 
 import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
 from decoding import add_options, apply
 
-from command import command, say_warnings
+from command import command
 from compose import ConfigError
 from inputs import inputs, parser
+from pages import PAGE, write_maps
 
 
 def main(arguments: list[str]) -> None:
-    """Writes for each input the weights with their labels (npz), a picture of all heads, and one of their means."""
+    """Writes for each input the weights with their labels (npz), a picture of all heads and one of their means; and
+    one page for all inputs."""
     options = parser("Draw the attention on your own inputs.")
     options.add_argument("--out", metavar="DIR", help="where to write (default: a new folder inside the run's)")
     options.add_argument(
@@ -23,8 +24,7 @@ def main(arguments: list[str]) -> None:
     chosen = options.parse_intermixed_args(arguments)
     texts = inputs(chosen)
 
-    from core.maps import save_all
-    from core.maps.png import draw_layers
+    from core.maps.measures import measured
     from core.run import load, new_maps_folder
 
     run = load(chosen.run)
@@ -32,22 +32,18 @@ def main(arguments: list[str]) -> None:
     found = maps_without(run, texts, chosen.forbid) if chosen.forbid else run.maps(texts)
     before = [each.output for each in run.predict(texts)] if chosen.forbid else []
     folder = Path(chosen.out).expanduser() if chosen.out else new_maps_folder(run.folder)
-    save_all(found, folder)
+    write_maps([[measured(map) for map in maps] for maps in found], folder, title="Attention maps", heads=True)
     for number, maps in enumerate(found, start=1):
         if not maps:
             print(f"{number}: the input is empty: no map")
             continue
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            title = maps[0].heading
-            draw_layers(maps, folder / f"{number:03d}-heads.png", title=title)
-            draw_layers([map.mean() for map in maps], folder / f"{number:03d}.png", title=title)
-        say_warnings(caught)
         print(f"{number}: {maps[0].text['source']}  ->  {maps[0].text['prediction']}")
         if before:
             print(f"   with nothing forbidden:  {before[number - 1]}")
         if notice := maps[0].text.get("notice"):
             print(f"  {number}: {notice}", file=sys.stderr)
+    if any(found):
+        print(f"look at them: {folder / PAGE}")
     print(f"maps: {folder}")
 
 

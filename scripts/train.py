@@ -5,7 +5,6 @@ import platform
 import re
 import shlex
 import time
-import warnings
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -13,8 +12,9 @@ from typing import Any
 
 from rich.console import Console
 
-from command import command, console, say_warnings, table
+from command import command, console, table
 from compose import ConfigError, compose, config_text, help_text, instantiate, override
+from pages import PAGE, write_maps
 
 PACKAGES = ("torch", "lightning", "datasets", "sentencepiece", "sacrebleu")
 
@@ -69,15 +69,17 @@ def train(config: dict[str, Any], screen: Console, *, resume: Path | None = None
     parameters = sum(weights.numel() for weights in model.parameters())
     screen.print(f"{parameters:,} parameters, run folder {folder}; Ctrl-C keeps the best so far", highlight=False)
     spent = fit(model, data, training, folder, screen, resume=checkpoint)
-    scores, readings = score_and_draw(model, data, training, folder, screen)
+    scores, tables = score_and_draw(model, data, training, folder, screen)
     spent["total_seconds"] = round(time.monotonic() - begun, 1)
-    write_metrics(config, folder, data, scores, readings, {"parameters": parameters, "training": spent})
+    write_metrics(config, folder, data, scores, tables, {"parameters": parameters, "training": spent})
     report(config, folder, mark_latest(folder), scores, spent, screen)
     return folder
 
 
-def score_and_draw(model: Any, data: Any, training: Any, folder: Path, screen: Console) -> tuple[dict[str, Any], list]:
-    """Scores of the test split and of its attention, the table of all readings of it, and maps of a few examples."""
+def score_and_draw(
+    model: Any, data: Any, training: Any, folder: Path, screen: Console
+) -> tuple[dict[str, Any], dict[str, list]]:
+    """Scores of the test split and of its attention, tables of all readings and heads, and maps of a few examples."""
     from core.evaluate import evaluate
     from core.faithfulness import EXAMPLES, faithfulness
     from core.posterior import looks
@@ -88,12 +90,18 @@ def score_and_draw(model: Any, data: Any, training: Any, folder: Path, screen: C
         attention = data.map_scores(looks(model, data), validation, test)
         faithful = faithfulness(model, data, test[:EXAMPLES])
     with screen.status("drawing attention maps"):
-        draw_maps(model, data, test[: training.map_examples], folder / "maps")
-    return result.scores | attention.scores | faithful, attention.readings
+        title = f"{folder.parent.name}, {folder.name}"
+        heads = draw_maps(model, data, test[: training.map_examples], folder / "maps", title)
+    return result.scores | attention.scores | faithful, {"attention": attention.readings, "heads": heads}
 
 
 def write_metrics(
-    config: dict[str, Any], folder: Path, data: Any, scores: dict[str, Any], readings: list, cost: dict[str, Any]
+    config: dict[str, Any],
+    folder: Path,
+    data: Any,
+    scores: dict[str, Any],
+    tables: dict[str, list],
+    cost: dict[str, Any],
 ) -> None:
     """What came of the run, and with what it was made."""
     from core.run import write_json
@@ -102,7 +110,7 @@ def write_metrics(
         "task": config["task"],
         "data": {"requested": config["data_requested"], "used": config["data_used"], "counts": dict(data.counts)},
         "test": {name: score._asdict() for name, score in scores.items()},
-        "attention": readings,
+        **tables,
         **cost,
         "versions": {name: version(name) for name in PACKAGES} | {"python": platform.python_version()},
     }
@@ -133,21 +141,21 @@ def read_data(config: dict[str, Any], screen: Console, folder: Path | None) -> A
     return data
 
 
-def draw_maps(model: Any, data: Any, examples: Sequence[Any], folder: Path) -> None:
-    """Maps of a few test examples, while the model's own prediction is forced: npz with labels, and pictures."""
+def draw_maps(model: Any, data: Any, examples: Sequence[Any], folder: Path, title: str) -> list[dict[str, Any]]:
+    """Maps of a few test examples, while the model's own prediction is forced: npz with labels, pictures, and one page
+    of them all, which also has the validation examples whose maps were kept during training. Returns the measures of
+    every head."""
     from core.evaluate import attention_maps, generate
-    from core.maps import save_all
-    from core.maps.png import draw_layers
+    from core.forming import kept, reference_maps
+    from core.maps.html import Step
+    from core.maps.measures import measured, table
 
     forced = data.forced(examples, generate(model, data, examples))
-    maps = list(attention_maps(model, data, forced))
-    save_all(maps, folder)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for number, found in enumerate(maps, start=1):
-            if found:
-                draw_layers([map.mean() for map in found], folder / f"{number:03d}.png", title=found[0].heading)
-    say_warnings(caught)
+    maps = [[measured(map) for map in found] for found in attention_maps(model, data, forced)]
+    watched = [[measured(map) for map in found] for found in reference_maps(model, data)]
+    timeline = [Step(*step) for step in kept(folder / "forming")]
+    write_maps(maps, folder, title=title, first=watched, timeline=timeline)
+    return table(maps)
 
 
 def report(
@@ -166,7 +174,7 @@ def report(
     )
     sentence = shlex.quote(example(folder))
     screen.print(
-        f"\nfiles      {folder}\nmaps       {folder / 'maps'}\n\nnext\n"
+        f"\nfiles      {folder}\nmaps       {folder / 'maps' / PAGE}  (open it in a browser)\n\nnext\n"
         f"  python scripts/predict.py {latest} {sentence}\n"
         f"  python scripts/maps.py {latest} {sentence}\n"
         f"  python scripts/train.py {shlex.join(with_another_mechanism(config))}",

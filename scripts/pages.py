@@ -1,0 +1,40 @@
+"""What is left of attention maps in a folder: files, pictures, and one page to look at them all."""
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from command import say_warnings
+
+PAGE = "maps.html"
+
+
+def write_maps(
+    maps: Sequence[Sequence[Any]],
+    folder: Path,
+    *,
+    title: str,
+    first: Sequence[Sequence[Any]] = (),
+    timeline: Sequence[Any] = (),
+    heads: bool = False,
+) -> None:
+    """An npz a map, a PNG an example (of means; with `heads`, one of all heads too), and `maps.html`.
+
+    The page begins with `first`, examples that get no files here, whose maps over time are `timeline`.
+    """
+    from core.maps import save_all
+    from core.maps.html import write_html
+    from core.maps.png import draw_layers
+
+    save_all(maps, folder)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for number, found in enumerate(maps, start=1):
+            if found and heads:
+                draw_layers(found, folder / f"{number:03d}-heads.png", title=found[0].heading)
+            if found:
+                draw_layers([map.mean() for map in found], folder / f"{number:03d}.png", title=found[0].heading)
+    if shown := [each for each in (*first, *maps) if each]:
+        write_html(shown, folder / PAGE, title=title, timeline=timeline)
+    say_warnings(caught)

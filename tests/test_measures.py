@@ -1,0 +1,44 @@
+"""Entropy, weight on marks, coverage: of any map, by hand."""
+
+import numpy as np
+import pytest
+
+from core.maps import AttentionMap
+from core.maps.measures import coverage, measured, measures, special_share, table
+
+WEIGHTS = np.array([[[0.5, 0.25, 0.25], [0.75, 0.0, 0.25]], [[0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]])
+SPECIAL = np.array([False, False, True])
+
+
+def two_heads() -> AttentionMap:
+    return AttentionMap(WEIGHTS, queries=["x", "y"], keys=["a", "b", "end"], special=[False, False, True], name="gaze")
+
+
+def test_weight_on_marks():
+    assert special_share(WEIGHTS, SPECIAL).tolist() == [0.25, 1.0]
+    assert special_share(WEIGHTS, ~SPECIAL).tolist() == [0.75, 0.0]
+
+
+def test_coverage():
+    """Head 0 gives 1.25 to a, counted as 1, and 0.25 to b; head 1 gives the words nothing."""
+    assert coverage(WEIGHTS, SPECIAL).tolist() == [0.625, 0.0]
+
+
+def test_nothing_there_is_no_number():
+    nothing = np.zeros((1, 2, 3))
+    assert np.isnan(special_share(nothing, SPECIAL)).all() and np.isnan(coverage(WEIGHTS, SPECIAL | True)).all()
+
+
+def test_a_map_carries_the_means_of_its_heads():
+    found = measured(two_heads()).scores
+    assert found["on special keys"] == pytest.approx(0.625) and found["coverage"] == pytest.approx(0.3125)
+    assert found["entropy"] == pytest.approx(measures(two_heads())["entropy"].mean())
+    blind = AttentionMap(np.zeros((1, 1)), queries=["x"], keys=["end"], special=[True])
+    assert measured(blind).scores == {}
+
+
+def test_a_table_of_heads_over_examples():
+    other = AttentionMap(WEIGHTS[::-1], queries=["x", "y"], keys=["a", "b", "end"], special=[False, False, True], name="gaze")
+    rows = table([[two_heads()], [], [other]])
+    assert [(row["module"], row["head"]) for row in rows] == [("gaze", 0), ("gaze", 1)]
+    assert rows[0]["coverage"] == pytest.approx(0.3125) and rows[0]["on special keys"] == pytest.approx(0.625)
