@@ -6,18 +6,17 @@ import re
 import wave
 from html.parser import HTMLParser
 from io import BytesIO
+from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
-from torch import nn
 
 from core.files import whole_file
 from core.maps import AttentionMap, Picture, Sound, png
 from core.maps.html import Step, Table, page, write_html
-from core.record import record
 
+DOCUMENTATION = Path(__file__).resolve().parent.parent / "docs" / "viewer.md"
 HOSTILE = ["<img src=x onerror=alert(1)>", '" onmouseover="alert(1)', "'", "&", "</s>", "<unk>", "</script><b>", "<!--"]
 HOSTILE += ["a\u2028b", "\x00", "\ud800", "", "{data}", "שלום", "مرحبا"]
 
@@ -203,12 +202,12 @@ class TestOfOneMap:
         assert attributes["sandbox"] == "allow-scripts"
         assert attributes["srcdoc"] == page([[each]], title=HOSTILE[1])
 
-    def test_a_foreign_model_from_outside(self, tmp_path):
-        """The example of docs/viewer.md."""
-        model = nn.TransformerEncoderLayer(16, nhead=4, batch_first=True).eval()
-        words = "where does it look".split()
-        with record(model) as weights, torch.no_grad():
-            model(torch.randn(1, len(words), 16))
-        maps = [AttentionMap(each[0].numpy(), queries=words, keys=words, name=name) for name, each in weights.items()]
-        told = Page(write_html([maps], tmp_path / "maps.html", title="foreign").read_text("utf-8")).data
-        assert [(each["name"], len(each["planes"])) for each in told["examples"][0]] == [("self_attn", 5)]
+    def test_the_examples_of_the_documentation(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        _, *blocks = re.findall("```python\n(.*?)```", DOCUMENTATION.read_text("utf-8"), re.DOTALL)  # a run comes first
+        names: dict = {}
+        for block in blocks:
+            exec(block, names)
+        assert Page(Path("map.html").read_text("utf-8")).data["examples"][0][0]["keys"] == ["ein", "Hund", "</s>"]
+        foreign = Page(Path("maps.html").read_text("utf-8")).data["examples"][0]
+        assert [(each["name"], len(each["planes"])) for each in foreign] == [("self_attn", 5)]

@@ -30,8 +30,8 @@ POLICY = "default-src 'none'; script-src '{}'; style-src '{}'; img-src data:; me
 """The page may load nothing, and run nothing but its own script."""
 LEVELS = 64
 """Shades within a thousandth."""
-PIXELS, PEAKS = 800, 1200
-"""The most pixels of a picture's longer side, and of columns in which a sound's wave is drawn."""
+PIXELS, PEAKS, LONGEST = 800, 1200, 32
+"""The most pixels of a picture's longer side, columns in which a sound's wave is drawn, and characters of a label."""
 
 
 class Step(NamedTuple):
@@ -150,7 +150,7 @@ def _told(each: AttentionMap, media: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _label(label: str) -> str | list[str]:
     """A label, or what is seen of it and the whole of it."""
-    seen = visible(label)
+    seen = visible(label, LONGEST)
     return label if seen == label else [seen, label]
 
 

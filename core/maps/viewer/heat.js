@@ -7,7 +7,7 @@ const FIGURE = 46; // pixels that a figure takes
 function measured(map, width, small) {
   const [rows, columns] = [map.queries.length, map.keys.length];
   const type = small ? 11.5 : 13;
-  const side = Math.min(longest(map.queries, type) + 18, 220);
+  const side = Math.min(longest(map.queries, type) + 18, 280);
   const longestKey = longest(map.keys, type) + 10;
   const cell = Math.floor(cellSize(rows, columns, (width - side - FIGURE - 24) / columns, small));
   const flat = longestKey < cell + 4;

@@ -14,10 +14,10 @@ const lit = {
   },
 
   point(how, place) {
-    const before = JSON.stringify([this.now, this.chosen]);
+    const [now, chosen] = [this.now, this.chosen];
     this[how] = place;
     if (how === "focused" && place) this.chosen = { axis: place.axis, at: place.at };
-    if (JSON.stringify([this.now, this.chosen]) !== before) this.tell();
+    if (this.now !== now || this.chosen !== chosen) this.tell();
   },
 
   tell() {
@@ -100,11 +100,12 @@ class Labels {
     const shown = [];
     for (const { other, code, weight, figure } of ranked) {
       if (apart > 1 && code <= NO_WEIGHT) break;
+      if (apart > 1 && shown.length >= MARKED) break;
+      if (shown.some((one) => Math.abs(one - other) < apart)) continue;
+      shown.push(other);
       this.marked.push(other);
       const button = this.buttons[other];
       button.dataset.weight = figure;
-      if (apart > 1 && (shown.length >= MARKED || shown.some((one) => Math.abs(one - other) < apart))) continue;
-      shown.push(other);
       button.style.setProperty("--share", clamp(weight / scale, 0, 1).toFixed(3));
       this.figures[other].textContent = figure;
       if (code >> 6) button.classList.add("reached");

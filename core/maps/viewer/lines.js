@@ -2,12 +2,14 @@
 
 const FAINTEST = 0.004; // less than one shade of grey
 const LIFT = 0.12; // lit lines can all be seen
+const MOST = 1500; // lines at once, the strongest; more would be a grey area, and slow
+const MOST_LIT = 60;
 
 function lines(map, weights, { width, scale, small = false }) {
   const type = small ? 11.5 : 13;
   const many = Math.max(weights.rows, weights.columns) > 60;
   const pitch = many ? (small ? 4 : 9) : small ? 19 : 24;
-  const sides = [map.queries, map.keys].map((labels) => Math.min(longest(labels, type) + 20, 220));
+  const sides = [map.queries, map.keys].map((labels) => Math.min(longest(labels, type) + 20, 280));
   const between = clamp(width - sides[0] - sides[1] - 2 * FIGURE - 24, small ? 70 : 120, small ? 160 : 420);
   const height = pitch * Math.max(weights.rows, weights.columns);
   const starts = [weights.rows, weights.columns].map((count) => (height - count * pitch) / 2);
@@ -18,7 +20,8 @@ function lines(map, weights, { width, scale, small = false }) {
   const all = threads(between, height, "all");
   const some = threads(between, height, "some");
   const ends = (query, key) => [starts[0] + (query + 0.5) * pitch, starts[1] + (key + 0.5) * pitch];
-  drawAll(all, weights, { width: between, ends, scale });
+  const shape = { width: between, ends, scale, straight: many }; // curves by the thousand are slow
+  drawAll(all, weights, shape);
   const sheet = make(
     "div",
     { className: `lines${many ? " crowded" : ""}` },
@@ -32,7 +35,7 @@ function lines(map, weights, { width, scale, small = false }) {
   follow({
     map, weights, scale, queries, keys, source,
     apart: { query: step, key: step },
-    draw: (place) => drawSome(all, some, weights, { width: between, ends, scale }, place),
+    draw: (place) => drawSome(all, some, weights, shape, place),
   })();
   return make("div", { className: "scroll", tabIndex: -1 }, sheet);
 }
@@ -55,29 +58,42 @@ function threads(width, height, name) {
   return canvas;
 }
 
-function stroke(context, width, [from, to], strength) {
+function stroke(context, { width, straight }, [from, to], strength) {
   context.globalAlpha = clamp(strength, 0, 1);
   context.lineWidth = 1 + 1.6 * clamp(strength, 0, 1);
   context.beginPath();
   context.moveTo(0, from);
-  context.bezierCurveTo(width * 0.4, from, width * 0.6, to, width, to);
+  if (straight) context.lineTo(width, to);
+  else context.bezierCurveTo(width * 0.4, from, width * 0.6, to, width, to);
   context.stroke();
 }
 
-const colourOf = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const named = {};
 
-function drawAll(canvas, weights, { width, ends, scale }) {
+/** A colour of the style by its name, looked up once for each theme. */
+function colourOf(name) {
+  return (named[theme() + name] ??= getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+}
+
+function drawAll(canvas, weights, shape) {
+  const { ends, scale } = shape;
   const context = canvas.getContext("2d");
   context.strokeStyle = colourOf("--line");
+  const codes = weights.codes.length > MOST ? Uint16Array.from(weights.codes).sort() : [0];
+  const least = codes[codes.length - MOST] ?? 0;
+  let left = MOST;
   for (let query = 0; query < weights.rows; query++) {
     for (let key = 0; key < weights.columns; key++) {
       const strength = weights.weight(query, key) / scale;
-      if (strength >= FAINTEST) stroke(context, width, ends(query, key), strength);
+      if (strength < FAINTEST || weights.code(query, key) < least || !left) continue;
+      left -= 1;
+      stroke(context, shape, ends(query, key), strength);
     }
   }
 }
 
-function drawSome(all, some, weights, { width, ends, scale }, place) {
+function drawSome(all, some, weights, shape, place) {
+  const { width, ends, scale } = shape;
   const context = some.getContext("2d");
   context.clearRect(0, 0, width, some.height);
   all.classList.toggle("dim", place !== null);
@@ -86,8 +102,8 @@ function drawSome(all, some, weights, { width, ends, scale }, place) {
   const pairs = place.axis === "cell"
     ? [[place.query, place.key]]
     : weights.ranked(place.axis, place.at).map(({ other }) => (place.axis === "query" ? [place.at, other] : [other, place.at]));
-  for (const [query, key] of pairs) {
+  for (const [query, key] of pairs.slice(0, MOST_LIT)) {
     const strength = weights.weight(query, key) / scale;
-    if (strength >= FAINTEST) stroke(context, width, ends(query, key), LIFT + (1 - LIFT) * strength);
+    if (strength >= FAINTEST) stroke(context, shape, ends(query, key), LIFT + (1 - LIFT) * strength);
   }
 }

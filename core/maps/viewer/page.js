@@ -82,6 +82,8 @@ function legend(scale, shown) {
   parts.push(make("span", {}, "rows: ", make("bdi", {}, names[0]), ", columns: ", make("bdi", {}, names[1])));
   const blank = shown.some(({ map, head }) => map.queries.some((_, query) => plane(map, head).empty(query)));
   if (blank) parts.push(make("span", { className: "blank" }, "nothing attended"));
+  const many = viewNow(shown[0].map) === "lines" && shown.some(({ map, head }) => plane(map, head).codes.length > MOST);
+  if (many) parts.push(make("span", {}, `the ${MOST} strongest lines`));
   return make("div", { className: "legend" }, ...parts);
 }
 
