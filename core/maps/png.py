@@ -144,13 +144,11 @@ def _draw_panel(picture: Figure, sheet: _Sheet, panel: tuple[int, int, str, np.n
         _mark_largest(axes, weights, sheet)
     axes.spines[:].set(color=RULE, linewidth=0.8)
     axes.tick_params(which="both", length=0, pad=4)
-    (across, down), middle = sheet.panel, {"ha": "center", "va": "center"}
+    (across, down), middle, write = sheet.panel, {"ha": "center", "va": "center"}, sheet.lettering.write
     if len(sheet.panels) > 1:
-        sheet.lettering.write(picture, x + across / 2, y + down + 0.75 * LINE, caption, **middle)
+        write(picture, x + across / 2, y + down + 0.75 * LINE, caption, **middle)
     if sheet.modules and column == 0:
-        sheet.lettering.write(
-            picture, MARGIN + LINE / 2, y + down / 2, sheet.modules[row], rotation=90, color=INK, **middle
-        )
+        write(picture, MARGIN + LINE / 2, y + down / 2, sheet.modules[row], rotation=90, color=INK, **middle)
 
 
 def _mark_largest(axes: Axes, weights: Float[np.ndarray, "Q K"], sheet: _Sheet) -> None:
@@ -164,9 +162,8 @@ def _mark_largest(axes: Axes, weights: Float[np.ndarray, "Q K"], sheet: _Sheet) 
 
 def _label_rows(axes: Axes, sheet: _Sheet, show: bool) -> None:
     places = range(0, len(sheet.queries), sheet.steps[0]) if show else range(0)
-    axes.set_yticks(
-        places, [sheet.queries[at] for at in places], **sheet.lettering.style(size=sheet.type_size, color=INK)
-    )
+    style = sheet.lettering.style(size=sheet.type_size, color=INK)
+    axes.set_yticks(places, [sheet.queries[at] for at in places], **style)
     axes.set_ylabel(sheet.names[0] * show, labelpad=6, **sheet.lettering.style())
 
 
