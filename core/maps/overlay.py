@@ -28,7 +28,7 @@ WIDE, SIDE, LEAST, MOST = 2000, 330, 24, 60
 """Pixels: the most that a row of panels takes, a panel's longer side, the least of its shorter; the most panels."""
 WORD = 9.0
 """Points of the words under the panels."""
-DIM, LIT, LUMINANCE = 0.3, 0.25, np.array([0.299, 0.587, 0.114])
+DIM, LIT, LUMINANCE = 0.45, 0.25, np.array([0.299, 0.587, 0.114])
 """What is left of the brightness of a place without weight; how far one with the most weight goes towards white."""
 SMALL_PRINT = "bright: attended; each panel from 0 to its own largest weight, which is the number under it"
 
@@ -52,7 +52,7 @@ def overlay_figure(map: AttentionMap, title: str | None = None) -> Figure:
     page = blank(sheet.width, sheet.height)
     draw_heading(page, sheet.lettering, sheet.title, sheet.notes)
     photo = resampled(shown.pixels / 255, sheet.down, sheet.across)
-    _draw_panel(page, sheet, 0, photo, ("", "the picture"))
+    _draw_panel(page, sheet, 0, photo, ("the picture", ""))
     for place, (word, row) in enumerate(zip(sheet.words, mean.weights[0], strict=False), start=1):
         largest = f"{row.max():.2f}" if row.any() else "nothing attended"
         _draw_panel(page, sheet, place, lit(photo, _share(row, sheet, shown.grid)), (word, largest))
@@ -120,7 +120,7 @@ class _Sheet:
         right = MARGIN + self.columns * self.pitch[0] - GAP
         foot = MARGIN + self.lettering.length(SMALL_PRINT)
         self.width = math.ceil(max(right, foot, heading_width(self.lettering, self.title, self.notes)) + MARGIN)
-        self.height = self.top + math.ceil(panels / self.columns) * self.pitch[1] + round(LINE / 2 + MARGIN)
+        self.height = self.top + math.ceil(panels / self.columns) * self.pitch[1] + round(LINE + MARGIN)
 
     def corner(self, place: int) -> tuple[int, int]:
         """The top left corner of a panel, in whole pixels, so that the picture comes out as it was made."""

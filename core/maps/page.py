@@ -26,6 +26,9 @@ TITLE, SMALL, DPI = 10.5, 7.5, 200
 MARGIN, GAP, LINE, RAMP = 36.0, 26.0, 34.0, 190.0
 """Pixels: round the picture, between panels, of a line of small type, and of the legend's colours."""
 
+Length = float | int
+"""Of pixels."""
+
 
 @dataclass(frozen=True)
 class Lettering:
@@ -42,7 +45,7 @@ class Lettering:
         """Settings of a text. Without `parse_math=False` a pair of dollar signs would make a formula."""
         return {"fontsize": size, "color": color, "family": self.families, "parse_math": False, **more}
 
-    def write(self, picture: Figure, x: float, y: float, text: str, **how: Any) -> None:
+    def write(self, picture: Figure, x: Length, y: Length, text: str, **how: Any) -> None:
         """Put a text at a place in pixels from the top left corner."""
         picture.text(x / picture.bbox.width, 1 - y / picture.bbox.height, text, **self.style(**how))
 
@@ -56,12 +59,12 @@ class Lettering:
         return max(line.get_window_extent(canvas.get_renderer()).width for line in lines)
 
 
-def blank(width: float, height: float) -> Figure:
+def blank(width: Length, height: Length) -> Figure:
     """A white page of so many pixels."""
     return FigureCanvasAgg(Figure((width / DPI, height / DPI), dpi=DPI, facecolor="white")).figure
 
 
-def add_axes(picture: Figure, x: float, y: float, width: float, height: float) -> Axes:
+def add_axes(picture: Figure, x: Length, y: Length, width: Length, height: Length) -> Axes:
     """Axes in a box given in pixels, from the top left corner."""
     wide, high = picture.bbox.width, picture.bbox.height
     return picture.add_axes((x / wide, 1 - (y + height) / high, width / wide, height / high))
@@ -79,7 +82,7 @@ def heading_width(lettering: Lettering, title: str, notes: list[str]) -> float:
     return MARGIN + max(widths)
 
 
-def draw_legend(picture: Figure, lettering: Lettering, x: float, text: str) -> None:
+def draw_legend(picture: Figure, lettering: Lettering, x: Length, text: str) -> None:
     """The colours from 0 on at the foot of the page, then the text."""
     y = picture.bbox.height - MARGIN - LINE / 2
     ramp = add_axes(picture, x + 20, y - 7, RAMP, 14.0)
