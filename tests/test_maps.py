@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from core.maps import AttentionMap, Picture, Sound, png, save_all
+from core.maps import AttentionMap, Picture, Sound, fonts, png, save_all
 
 ODD_LABELS = ["$5 or $6", "cost$^$", r"\$5", "_x_", "", "a\nb", "tab\there", "\x00", "\ud800"]
 CHINESE = ["一", "只", "狗"]
@@ -373,7 +373,7 @@ class TestScripts:
         assert likeness(word, first) > 0.9 > likeness(word, last)
 
     def test_chinese_is_visible_where_a_font_for_it_is_installed(self, tmp_path):
-        if not any(png._shown_by(each.fname, each.index, set("狗")) for each in png._installed("狗")):
+        if not any(fonts.shown_by(each.fname, each.index, set("狗")) for each in fonts.installed("狗")):
             pytest.skip("no installed font has Chinese characters (Debian: apt install fonts-noto-cjk)")
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -381,19 +381,19 @@ class TestScripts:
         assert (ink("狗").shape != ink("猫").shape) or (ink("狗") != ink("猫")).any()  # two boxes would be alike
 
     def test_one_notice_where_no_font_has_the_characters(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(png, "_installed", lambda text: [])
-        png._warn_of_boxes.cache_clear()
+        monkeypatch.setattr(fonts, "installed", lambda text: [])
+        fonts.warn_of_boxes.cache_clear()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             for number in range(2):
                 assert png.draw(identity(CHINESE), tmp_path / f"{number}.png").stat().st_size > 1000
-        png._warn_of_boxes.cache_clear()
+        fonts.warn_of_boxes.cache_clear()
         assert len(caught) == 1
         assert "has the CJK characters" in str(caught[0].message) and "Noto Sans CJK" in str(caught[0].message)
 
     def test_latin_greek_and_arabic_need_no_search(self, monkeypatch):
-        monkeypatch.setattr(png, "_installed", lambda text: 1 / 0)
-        assert png._families("Größe łódź αβγ привет שלום مرحبا") == ["DejaVu Sans"]
+        monkeypatch.setattr(fonts, "installed", lambda text: 1 / 0)
+        assert fonts.families_for("Größe łódź αβγ привет שלום مرحبا") == ["DejaVu Sans"]
 
 
 DRAW = """
