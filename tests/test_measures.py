@@ -1,5 +1,7 @@
 """Entropy, weight on marks, coverage: of any map, by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -38,7 +40,7 @@ def test_a_map_carries_the_means_of_its_heads():
 
 
 def test_a_table_of_heads_over_examples():
-    other = AttentionMap(WEIGHTS[::-1], queries=["x", "y"], keys=["a", "b", "end"], special=[False, False, True], name="gaze")
+    other = replace(two_heads(), weights=WEIGHTS[::-1])
     rows = table([[two_heads()], [], [other]])
     assert [(row["module"], row["head"]) for row in rows] == [("gaze", 0), ("gaze", 1)]
     assert rows[0]["coverage"] == pytest.approx(0.3125) and rows[0]["on special keys"] == pytest.approx(0.625)
