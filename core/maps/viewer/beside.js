@@ -23,7 +23,7 @@ function told(map, weights) {
   const special = new Set(asks ? map.special : []);
   const list = make("ol", {}, ...ranked.slice(0, LISTED).map((each) => entry(others, each, special)));
   const more = ranked.length - LISTED;
-  return [heading, list, more > 0 ? make("p", { className: "more" }, `and ${more} more, up to ${ranked[LISTED].figure}`) : ""];
+  return [heading, list, more > 0 ? make("p", { className: "more" }, `and ${more} more, up to ${figure(ranked[LISTED].code)}`) : ""];
 }
 
 function pointedAt(map, weights) {
@@ -33,10 +33,10 @@ function pointedAt(map, weights) {
   return ends.find(({ axis, at }) => at < counts[axis]) ?? { axis: "query", at: 0 };
 }
 
-function entry(labels, { other, weight, figure }, special) {
+function entry(labels, { other, code, weight }, special) {
   const bar = make("span", { className: "bar" });
   bar.style.setProperty("--share", clamp(weight, 0, 1).toFixed(4));
-  const item = make("li", { className: special.has(other) ? "special" : "" }, word(labels[other]), bar, make("b", {}, figure));
+  const item = make("li", { className: special.has(other) ? "special" : "" }, word(labels[other]), bar, make("b", {}, figure(code)));
   item.title = whole(labels[other]);
   return item;
 }

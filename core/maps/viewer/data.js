@@ -27,6 +27,9 @@ const whole = (label) => (typeof label === "string" ? label : label[1]);
 /** A label in its own direction of writing. */
 const word = (label) => make("bdi", {}, seen(label));
 
+/** Three figures, as the file has them. */
+const figure = (code) => ((code >> 6) / 1000).toFixed(3);
+
 /** One head of a map, or its mean, unpacked: weights to colour by, and figures to read. */
 class Plane {
   constructor(map, packed) {
@@ -52,9 +55,8 @@ class Plane {
     return (this.code(query, key) / 64 - 0.5) / 1000;
   }
 
-  /** Three figures, as they are in the file. */
   figure(query, key) {
-    return ((this.code(query, key) >> 6) / 1000).toFixed(3);
+    return figure(this.code(query, key));
   }
 
   empty(query) {
@@ -64,15 +66,14 @@ class Plane {
 
   /** What a query looks at, or what looks at a key: places from the most weight to the least. */
   ranked(axis, at) {
+    if (this.last?.axis === axis && this.last.at === at) return this.last.found; // several ask for the same one
     const count = axis === "query" ? this.columns : this.rows;
-    const pairs = Array.from({ length: count }, (_, other) => (axis === "query" ? [at, other] : [other, at]));
-    const found = pairs.map(([query, key]) => ({
-      other: axis === "query" ? key : query,
-      code: this.code(query, key),
-      weight: this.weight(query, key),
-      figure: this.figure(query, key),
-    }));
-    return found.sort((one, two) => two.code - one.code || one.other - two.other);
+    const ends = (other) => (axis === "query" ? [at, other] : [other, at]);
+    const codes = Uint16Array.from({ length: count }, (_, other) => this.code(...ends(other)));
+    const order = Array.from(codes.keys()).sort((one, two) => codes[two] - codes[one] || one - two);
+    const found = order.map((other) => ({ other, code: codes[other], weight: (codes[other] / 64 - 0.5) / 1000 }));
+    this.last = { axis, at, found };
+    return found;
   }
 }
 

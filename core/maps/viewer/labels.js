@@ -98,16 +98,16 @@ class Labels {
   /** The other ends of what is lit, each with its weight; where labels overlap, the largest that have room. */
   reach(ranked, scale, apart) {
     const shown = [];
-    for (const { other, code, weight, figure } of ranked) {
+    for (const { other, code, weight } of ranked) {
       if (apart > 1 && code <= NO_WEIGHT) break;
       if (apart > 1 && shown.length >= MARKED) break;
       if (shown.some((one) => Math.abs(one - other) < apart)) continue;
       shown.push(other);
       this.marked.push(other);
       const button = this.buttons[other];
-      button.dataset.weight = figure;
+      button.dataset.weight = figure(code);
       button.style.setProperty("--share", clamp(weight / scale, 0, 1).toFixed(3));
-      this.figures[other].textContent = figure;
+      this.figures[other].textContent = figure(code);
       if (code >> 6) button.classList.add("reached");
     }
   }

@@ -42,7 +42,7 @@ function shownQuery(weights) {
 
 function brightest(weights, query) {
   if (weights.empty(query)) return [make("span", {}, "nothing attended")];
-  return [make("span", {}, `brightest place: ${weights.ranked("query", query)[0].figure}`)];
+  return [make("span", {}, `brightest place: ${figure(weights.ranked("query", query)[0].code)}`)];
 }
 
 function thumb(address, weights, at, rows, columns, queries) {

@@ -116,7 +116,7 @@ function drawBars(bars, { edges }, weights, across, x, place) {
   }
   context.fillStyle = colourOf("--quiet");
   context.font = `11px ${getComputedStyle(document.body).fontFamily}`;
-  context.fillText(weights.empty(query) ? "nothing attended" : `${weights.ranked("query", query)[0].figure} at most`, 6, 10);
+  context.fillText(weights.empty(query) ? "nothing attended" : `${figure(weights.ranked("query", query)[0].code)} at most`, 6, 10);
 }
 
 function play(audio, head, x) {
