@@ -71,10 +71,10 @@ def members_of(wishes: Sequence[str], *, reachable: Callable[[str], bool]) -> Me
         if notice := config.get("notice"):
             notices[notice.replace("this run uses", "every member uses")] = None
         if (first := found.setdefault(member.key, member)) is not member:
-            notices[f"{member.name} is the same as {first.name}: trained once"] = None
-    return Members(
-        list(found.values()), next(iter(found.values())).config["output"], [*notices, *mixed(found.values())]
-    )
+            how = "is given twice" if member.name == first.name else f"is the same as {first.name}"
+            notices[f"{member.name} {how}: trained once"] = None
+    members = list(found.values())
+    return Members(members, members[0].config["output"], [*notices, *mixed(members)])
 
 
 def lists_of(wishes: Sequence[str]) -> dict[str, list[str]]:

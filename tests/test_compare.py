@@ -239,7 +239,7 @@ class TestSummary:
         summary = summary_of([(member(1, attention="dot"), outcome(**{f"score{number}": 1.0 for number in range(9)}))])
         table, left_out = compare.fitting(summary, "title", 40)
         assert [column.header for column in table.columns] == ["attention", "seeds", "score0", "score1"]
-        assert left_out[:2] == ["score2", "score3"] and len(left_out) == 10
+        assert left_out[:2] == ["score2", "score3"] and len(left_out) == 9
         assert not compare.fitting(summary, "title", 500)[1]
 
 
