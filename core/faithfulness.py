@@ -187,5 +187,5 @@ def by_example(steps: Iterator[Float[np.ndarray, " _"]]) -> Float[np.ndarray, " 
 
 
 def score(values: Float[np.ndarray, " N"], what: str) -> Score:
-    low, high = bootstrap_interval(values)
+    low, high = bootstrap_interval(values.tolist())
     return Score(float(values.mean()), f"{what}; 95 % interval {low:.3f} to {high:.3f}, {len(values)} examples")

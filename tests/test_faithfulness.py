@@ -8,7 +8,6 @@ import torch
 from copier import Copier, Scenes, scene
 
 from core.faithfulness import Forbidding, Steps, Trial, faithfulness, steps_of
-from core.maps.bootstrap import bootstrap_interval
 from core.maps.scores import rank_correlation
 from core.posterior import posterior, posterior_maps
 
@@ -110,12 +109,3 @@ class TestStatistics:
 
     def test_a_constant_has_no_rank(self):
         assert math.isnan(rank_correlation(np.zeros(3), np.arange(3.0)))
-
-    def test_bootstrap(self):
-        values = np.random.default_rng(0).normal(size=400)
-        low, high = bootstrap_interval(values)
-        assert (low, high) == bootstrap_interval(values)
-        assert low < values.mean() < high and high - low == pytest.approx(4 * values.std() / 20, rel=0.1)
-        assert bootstrap_interval(np.array([2.0, 2.0])) == (2.0, 2.0)
-        with pytest.raises(ValueError, match="received 0"):
-            bootstrap_interval(np.array([]))

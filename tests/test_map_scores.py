@@ -127,3 +127,46 @@ class TestEntropy:
 
     def test_a_single_key_leaves_no_choice(self):
         assert scores.entropy(np.ones((1, 3, 1))).tolist() == [0]
+
+    def test_no_rows_are_no_number(self):
+        assert np.isnan(scores.entropy(np.zeros((2, 0, 3)))).all()
+
+
+class TestShareOnSpecial:
+    def test_rows_that_attend_are_averaged(self):
+        weights = np.array([[[0.2, 0.8], [0, 0], [1, 0]], [[0, 0], [0, 0], [0, 0]]])
+        share = scores.special_share(weights, [False, True])
+        assert share[0] == pytest.approx(0.4) and np.isnan(share[1])  # (0.8 + 0) / 2
+
+    def test_merged_rows_count_as_if_they_summed_to_one(self):
+        assert scores.share_on(np.array([[[0.1, 0.1, 0.2]]]), [True, False, True]).tolist() == pytest.approx([0.75])
+
+    def test_none_and_all_are_marked(self):
+        assert scores.share_on(THREE_WORDS, [False] * 3).tolist() == [0, 0]
+        assert scores.share_on(THREE_WORDS, [True] * 3).tolist() == pytest.approx([1, 1])
+
+    def test_marks_are_as_many_as_keys(self):
+        with pytest.raises(ValueError, match="Each of the 3 keys is marked or not; received 2 marks"):
+            scores.special_share(THREE_WORDS, [True, False])
+
+
+class TestCoverage:
+    def test_a_key_is_covered_by_as_much_as_a_query_has(self):
+        weights = np.array([[[0.5, 0.5, 0], [0.9, 0, 0.1]]])  # sums 1.4, 0.5 and 0.1
+        assert scores.coverage(weights, [False, False, True]).tolist() == pytest.approx([0.75])
+        assert scores.coverage(weights, [False] * 3).tolist() == pytest.approx([1.6 / 3])
+
+    def test_each_key_once_is_all_and_one_key_only_is_one_of_them(self):
+        one_key = np.array([[1, 0, 0, 0]] * 4)
+        assert scores.coverage(np.stack([np.eye(4), one_key, np.full((4, 4), 0.25)]), [False] * 4).tolist() == [
+            1,
+            0.25,
+            1,
+        ]
+
+    def test_few_queries_cannot_cover_many_keys(self):
+        assert scores.coverage(np.full((1, 2, 8), 1 / 8), [False] * 8).tolist() == [0.25]
+
+    def test_rows_of_zeros_cover_nothing_and_nothing_to_cover_is_no_number(self):
+        assert scores.coverage(np.zeros((1, 2, 2)), [False, False]).tolist() == [0]
+        assert np.isnan(scores.coverage(THREE_WORDS, [True] * 3)).tolist() == [True, True]

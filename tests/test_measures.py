@@ -1,4 +1,4 @@
-"""Entropy, weight on marks, coverage: of any map, by hand."""
+"""Entropy, weight on marks, coverage: beside any map, and in a table of heads."""
 
 from dataclasses import replace
 
@@ -6,29 +6,13 @@ import numpy as np
 import pytest
 
 from core.maps import AttentionMap
-from core.maps.measures import coverage, measured, measures, special_share, table
+from core.maps.measures import measured, measures, table
 
 WEIGHTS = np.array([[[0.5, 0.25, 0.25], [0.75, 0.0, 0.25]], [[0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]])
-SPECIAL = np.array([False, False, True])
 
 
 def two_heads() -> AttentionMap:
     return AttentionMap(WEIGHTS, queries=["x", "y"], keys=["a", "b", "end"], special=[False, False, True], name="gaze")
-
-
-def test_weight_on_marks():
-    assert special_share(WEIGHTS, SPECIAL).tolist() == [0.25, 1.0]
-    assert special_share(WEIGHTS, ~SPECIAL).tolist() == [0.75, 0.0]
-
-
-def test_coverage():
-    """Head 0 gives 1.25 to a, counted as 1, and 0.25 to b; head 1 gives the words nothing."""
-    assert coverage(WEIGHTS, SPECIAL).tolist() == [0.625, 0.0]
-
-
-def test_nothing_there_is_no_number():
-    nothing = np.zeros((1, 2, 3))
-    assert np.isnan(special_share(nothing, SPECIAL)).all() and np.isnan(coverage(WEIGHTS, SPECIAL | True)).all()
 
 
 def test_a_map_carries_the_means_of_its_heads():

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 Link = tuple[int, int]
 """A key word and the query word that it belongs to, in this order: source, then target."""
@@ -93,19 +93,74 @@ def at_offset(weights: Float[np.ndarray, "*B Q K"], offset: int) -> Float[np.nda
     return np.concatenate([weights[..., offset:, :], np.zeros_like(weights[..., :offset, :])], axis=-2)
 
 
+def shares(weights: Float[np.ndarray, "*B Q K"]) -> Float[np.ndarray, "*B Q K"]:
+    """Rows divided by their sums, in double precision; rows of zeros stay as they are."""
+    sums = weights.sum(axis=-1, keepdims=True, dtype=np.float64)
+    return weights / np.where(sums == 0, 1, sums)
+
+
 def entropy(weights: Float[np.ndarray, "H Q K"]) -> Float[np.ndarray, " H"]:
     """How spread each head looks, as a mean over rows: 0 for one key alone, 1 for all K keys alike.
 
     All K keys count as possible ones, so cut padding before. Rows are divided by their sums; rows of zeros are left
     out, and a head with nothing else is NaN.
     """
-    wide = weights.astype(np.float64)
-    sums = wide.sum(axis=-1, keepdims=True)
-    shares = wide / np.where(sums == 0, 1, sums)
-    bits = (shares * np.log2(1 / np.where(shares > 0, shares, 1))).sum(axis=-1)
+    parts = shares(weights)
+    bits = (parts * np.log2(1 / np.where(parts > 0, parts, 1))).sum(axis=-1)
     most = max(math.log2(weights.shape[-1]), 1.0)  # two keys hold one bit; a single key holds none, whatever it is over
-    rows = (sums[..., 0] > 0).sum(axis=-1)
-    return np.where(rows > 0, bits.sum(axis=-1) / most / np.maximum(rows, 1), np.nan)
+    return _mean_of_attending(weights, bits / most)
+
+
+def share_on(weights: Float[np.ndarray, "H Q K"], marked: Sequence[bool]) -> Float[np.ndarray, " H"]:
+    """The share of each head's weight that falls on the marked keys, as a mean over rows.
+
+    Rows are divided by their sums; rows of zeros are left out, and a head with nothing else is NaN. The share to
+    expect of uniform weights is that of marked keys among all. Raises ValueError where keys and marks differ in number.
+    """
+    return _mean_of_attending(weights, shares(weights) @ _marks(marked, weights.shape[-1]).astype(np.float64))
+
+
+def special_share(weights: Float[np.ndarray, "H Q K"], special: Sequence[bool]) -> Float[np.ndarray, " H"]:
+    """`share_on` for the keys that are no text of the user's, such as an end mark: where a head rests."""
+    return share_on(weights, special)
+
+
+def coverage(weights: Float[np.ndarray, "H Q K"], special: Sequence[bool]) -> Float[np.ndarray, " H"]:
+    """How much of the source each head has looked at: the mean over keys that are not special of min(1, c).
+
+    c is a key's coverage (Tu et al. 2016, "Modeling coverage for neural machine translation"), the sum of the weights
+    that all queries give it; the bound at 1, as much as one query has, is that of Wu et al. 2016 ("Google's neural
+    machine translation system"). Q queries cannot cover more than Q keys, so the most is min(1, Q / keys). NaN where
+    every key is special. Raises ValueError where keys and marks differ in number.
+    """
+    keys = ~_marks(special, weights.shape[-1])
+    covered = np.minimum(weights.sum(axis=-2, dtype=np.float64), 1)[:, keys].sum(axis=-1)
+    return covered / keys.sum() if keys.any() else np.full(len(weights), np.nan)
+
+
+def check_span(span: Link, keys: int) -> None:
+    """Raises ValueError for keys [start, end) that are none, or are outside."""
+    if not 0 <= span[0] < span[1] <= keys:
+        raise ValueError(
+            f"A span [start, end) lies within the {keys} keys and holds at least one; received {tuple(span)}. "
+            "Cut it where the keys were cut, and leave out what is then empty."
+        )
+
+
+def _mean_of_attending(
+    weights: Float[np.ndarray, "H Q K"], scores: Float[np.ndarray, "H Q"]
+) -> Float[np.ndarray, " H"]:
+    """The mean over rows that are not zeros; NaN where there are none."""
+    attending = weights.any(axis=-1)
+    rows = attending.sum(axis=-1)
+    return np.where(rows > 0, (scores * attending).sum(axis=-1) / np.maximum(rows, 1), np.nan)
+
+
+def _marks(marks: Sequence[bool], keys: int) -> Bool[np.ndarray, " K"]:
+    array = np.asarray(marks, dtype=bool)
+    if array.shape != (keys,):
+        raise ValueError(f"Each of the {keys} keys is marked or not; received {len(array)} marks. Give one for each.")
+    return array
 
 
 def rank_correlation(one: Float[np.ndarray, " N"], other: Float[np.ndarray, " N"]) -> float:
