@@ -140,7 +140,7 @@ class TestChoosing:
     def test_examples_and_what_stands_beside(self, opened):
         other = gaze(text={"source": "x y", "notice": "cut"}, scores={"right": 0.5}, origin={"run": "r1"})
         page = opened([[gaze()], [other]])
-        page.select_option("#example", value="1")
+        page.select_option("#example", index=1)
         beside = page.locator("#beside").text_content()
         assert all(each in beside for each in ("x y", "cut", "right", "0.5", "run r1"))
 

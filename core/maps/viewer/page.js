@@ -118,7 +118,7 @@ function arrange() {
     if (name === "spread" && value === "heads") state.head = MEAN;
     render();
   };
-  const examples = DATA.examples.map(([one], number) => [number, `${number + 1}${one.heading ? `: ${one.heading}` : ""}`]);
+  const examples = DATA.examples.map(([one], number) => [number, one.heading ? `${number + 1}: ${one.heading}` : `example ${number + 1}`]);
   const many = heads > 1 ? [[MEAN, `mean of ${heads} heads`]] : [];
   const each = Array.from({ length: heads }, (_, head) => [head, heads > 1 ? `head ${head}` : "one head"]);
   const kind = map.shown === null ? null : DATA.media[map.shown].kind;
