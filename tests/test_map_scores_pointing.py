@@ -102,6 +102,7 @@ class TestBaselines:
     def test_uniform_is_the_area_and_what_even_weights_have_inside(self):
         boxes = {0: [LEFT], 1: [TOP_LEFT, (0.25, 0.25, 0.75, 0.75)]}  # 1/2; 1/4 + 1/4 - 1/16
         assert pointing.uniform(boxes) == (pytest.approx(0.5 + 0.4375), 2)
+        assert pointing.uniform({}) == (0, 0)
         even = np.full((2, 35), 1 / 35)
         assert pointing.mass_inside(even, (5, 7), boxes)[0] == pytest.approx(pointing.uniform(boxes)[0])
 

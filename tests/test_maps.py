@@ -407,6 +407,7 @@ png.figure([AttentionMap(numpy.ones((1, 1)), queries=["a"], keys=["b"])])
     ("code", "absent"),
     [
         ("import core.maps, core.maps.scores", ["matplotlib", "torch"]),
+        ("from core.maps import bootstrap, evidence, monotonicity, pointing", ["matplotlib", "torch"]),
         (
             DRAW,
             [],

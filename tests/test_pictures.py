@@ -136,6 +136,14 @@ class TestOverlay:
         texts = " ".join(said(overlay_figure(two, title="mine")))
         assert "mean of 2 heads" in texts and "2 × 3 cells" in texts and "its own largest weight" in texts
 
+    def test_captions_of_narrow_panels_stay_apart(self):
+        weights = np.array([[1, 0], [0, 0]], dtype=float)
+        narrow = Picture(np.zeros((90, 3, 3), dtype=np.uint8), (2, 1))
+        picture = overlay_figure(AttentionMap(weights, queries=["a", "b"], keys=["k", "l"], shown=narrow))
+        captions = [text for text in picture.texts if text.get_text() in ("the picture", "1.00", "nothing attended")]
+        spans = sorted((text.get_window_extent().x0, text.get_window_extent().x1) for text in captions)
+        assert len(spans) == 3 and spans[0][1] < spans[1][0] and spans[1][1] < spans[2][0]
+
     @pytest.mark.parametrize("shape", [(1, 1), (1, 200), (200, 1), (7, 3), (900, 1300)])
     def test_pictures_of_any_size(self, shape, tmp_path):
         pixels = np.zeros((*shape, 3), dtype=np.uint8)

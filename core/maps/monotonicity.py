@@ -20,7 +20,7 @@ def forward_share(weights: Float[np.ndarray, "H Q K"]) -> Float[np.ndarray, " H"
     `mass_within`.
     """
     expected = shares(weights) @ np.arange(weights.shape[-1], dtype=np.float64)
-    attending = weights.any(axis=-1)
+    attending = weights.sum(axis=-1) > 0
     steps = [np.diff(keys[rows]) for keys, rows in zip(expected, attending, strict=True)]
     return np.array([float((each >= -BACK).mean()) if len(each) else math.nan for each in steps])
 

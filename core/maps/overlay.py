@@ -30,6 +30,7 @@ WORD = 9.0
 """Points of the words under the panels."""
 DIM, LIT, LUMINANCE = 0.45, 0.25, np.array([0.299, 0.587, 0.114])
 """What is left of the brightness of a place without weight; how far one with the most weight goes towards white."""
+OWN_WORDS = FIRST, NOWHERE = "the picture", "nothing attended"
 SMALL_PRINT = "bright: attended; each panel from 0 to its own largest weight, which is the number under it"
 
 Pixels = Float[np.ndarray, "height width 3"]
@@ -52,9 +53,9 @@ def overlay_figure(map: AttentionMap, title: str | None = None) -> Figure:
     page = blank(sheet.width, sheet.height)
     draw_heading(page, sheet.lettering, sheet.title, sheet.notes)
     photo = resampled(shown.pixels / 255, sheet.down, sheet.across)
-    _draw_panel(page, sheet, 0, photo, ("the picture", ""))
+    _draw_panel(page, sheet, 0, photo, (FIRST, ""))
     for place, (word, row) in enumerate(zip(sheet.words, mean.weights[0], strict=False), start=1):
-        largest = f"{row.max():.2f}" if row.any() else "nothing attended"
+        largest = f"{row.max():.2f}" if row.any() else NOWHERE
         _draw_panel(page, sheet, place, lit(photo, _share(row, sheet, shown.grid)), (word, largest))
     sheet.lettering.write(page, MARGIN, sheet.height - MARGIN - LINE / 2, SMALL_PRINT, va="center")
     return page
@@ -110,7 +111,7 @@ class _Sheet:
     def _place(self, height: int, width: int) -> None:
         longer = SIDE / max(height, width)
         self.across, self.down = max(LEAST, round(longer * width)), max(LEAST, round(longer * height))
-        room = max(self.across, math.ceil(self.lettering.length(*self.words, size=WORD)))
+        room = max(self.across, math.ceil(self.lettering.length(*self.words, *OWN_WORDS, size=WORD)))
         self.pitch = room + round(GAP), self.down + 96
         panels = len(self.words) + 1
         most = max(1, (WIDE + round(GAP)) // self.pitch[0])
