@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +69,7 @@ class Sound:
         return len(self.edges) - 1
 
 
-def arrays(shown: Picture | Sound | None) -> dict[str, np.ndarray]:
+def arrays(shown: Picture | Sound | None) -> dict[str, Any]:
     """What an npz keeps of a picture or a sound."""
     if isinstance(shown, Picture):
         return {"pixels": shown.pixels, "grid": np.array(shown.grid)}

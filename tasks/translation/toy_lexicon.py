@@ -1,9 +1,7 @@
 """The words of the toy translation set, and the phrases that German bends by gender and case.
 
-Nouns and verbs are chosen by kind (a letter is read, a cake is eaten), so that most sentences make sense. All forms
-together stay below 270 a language, small enough for one vocabulary entry a form. Few English words are settled by the
-word before (who falls may fall asleep or down, who looks may look at or for something): what is settled need not be
-looked up, and a gaze that is elsewhere then is no fault.
+Nouns and verbs are chosen by kind (a cake is eaten), so that most sentences make sense; all forms stay below 270 a
+language. Few English words are settled by the word before (who falls may fall asleep or down): those need no look.
 """
 
 from dataclasses import dataclass
