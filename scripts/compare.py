@@ -96,9 +96,11 @@ def compare(
     results = [(member, outcomes[member.key]) for member in members]
     summary, title = summary_of(results), f"{config['task']}, {config['data_used']}, test split"
     write_tables(results, summary, folder, title=title)
-    if any(outcome.metrics for _, outcome in results):
-        write_page(results, summary, folder / "compare.html", title=title)
-    report(wishes, results, summary, mark_latest(folder), title, screen)
+    latest = mark_latest(folder)
+    place = latest if latest.is_dir() else folder  # `latest` is a text file where links need privileges
+    if not write_page(results, summary, folder / "compare.html", title=title):
+        screen.print("no compare.html: the members of the first seed have maps of no test example in common")
+    report(wishes, results, summary, place, title, screen)
     return INTERRUPTED if interrupted else int(any(not outcome.metrics for outcome in outcomes.values()))
 
 
@@ -157,7 +159,8 @@ def report(
     if len(finished) < len(results):
         missing = [f"{member.name} ({outcome.state})" for member, outcome in results if not outcome.run]
         screen.print(f"\nnot in the table: {', '.join(missing)}", style="bold yellow", markup=False, soft_wrap=True)
-    lines = [f"\nfiles      {folder}: compare.html, compare.md, compare.csv, members.csv", *following(wishes, finished)]
+    files = ", ".join(sorted(path.name for path in folder.iterdir()))
+    lines = [f"\nfiles      {folder}: {files}", *following(wishes, finished)]
     screen.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
 
 

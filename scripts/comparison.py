@@ -46,12 +46,18 @@ def write(text: str, path: Path) -> None:
         file.write(text.encode())
 
 
-def write_page(results: Sequence[Result], summary: Summary, path: Path, *, title: str) -> Path:
-    """The table, and below it each test example that all members of the first seed have maps of."""
+def write_page(results: Sequence[Result], summary: Summary, path: Path, *, title: str) -> bool:
+    """The table, and below it each test example that all members of the first seed have maps of.
+
+    Returns False, and writes nothing, where there is no such example.
+    """
     from core.maps.html import Table, write_html
 
-    table = Table(*table_of(summary, summary.figures))
-    return write_html(side_by_side(results), path, title=title, table=table, together=True)
+    examples = side_by_side(results)
+    if examples:
+        table = Table(*table_of(summary, summary.figures))
+        write_html(examples, path, title=title, table=table, together=True)
+    return bool(examples)
 
 
 def side_by_side(results: Sequence[Result]) -> list[list["AttentionMap"]]:
