@@ -112,19 +112,17 @@ def _places(forbid: Collection[int] | Tensor) -> Tensor:
 @contextmanager
 def _ours(module: Attention, rule: Rule) -> Iterator[None]:
     """Puts `weights` and `mix` of the mechanism in front of its class's own, as attributes of this one object."""
-    heads = heads_of(module)
     mechanism = module.mechanism if isinstance(module, MultiHeadAttention) else module
-    before = {name: mechanism.__dict__.get(name) for name in ("weights", "mix")}
-    outer = before["weights"].__self__.rules if before["weights"] else ()
-    without = _Without(mechanism, heads, (*outer, rule))
-    mechanism.__dict__.update(weights=without.weights, mix=without.mix)
+    own = vars(mechanism)
+    before = {name: own[name] for name in ("weights", "mix") if name in own}
+    outer = before["weights"].__self__.rules if before else ()
+    without = _Without(mechanism, heads_of(module), (*outer, rule))
+    own |= {"weights": without.weights, "mix": without.mix}
     try:
         yield
     finally:
-        for name, method in before.items():
-            del mechanism.__dict__[name]
-            if method is not None:
-                mechanism.__dict__[name] = method
+        del own["weights"], own["mix"]
+        own |= before
 
 
 @dataclass

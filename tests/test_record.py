@@ -201,6 +201,13 @@ def test_what_is_refused(reader, inputs):
     assert no_hooks(reader)
 
 
+def test_one_module_of_one_example_takes_the_memory_of_that_map_alone(reader, inputs):
+    with record(reader, modules=["look"], rows=[1], heads=[0]) as maps:
+        reader(*inputs)
+    assert list(maps) == ["look"]
+    assert maps["look"].untyped_storage().nbytes() == Q * K * maps["look"].element_size()
+
+
 def no_hooks(model: nn.Module) -> bool:
     return not any(module._forward_hooks for module in model.modules())
 
