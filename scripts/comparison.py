@@ -89,7 +89,7 @@ def maps_of(member: Member, outcome: Outcome) -> dict[int, "AttentionMap"]:
     found = {}
     for number, files in by_example.items():
         map = AttentionMap.load(folder / files[best_module(list(files), outcome.metrics)]).mean()
-        found[number] = replace(map, name=f"{member.name} · {map.name}")
+        found[number] = replace(map, name=member.name, origin=map.origin | {"module": map.name})
     return found
 
 

@@ -268,6 +268,6 @@ def test_two_real_trainings(place, pages):
     assert [row[:2] for row in page["table"].rows] == [["dot", "1"], ["additive", "1"]]
     assert len(page["examples"]) == 3
     for maps in page["examples"]:
-        assert [map.name.partition(" · ")[0] for map in maps] == ["attention=dot", "attention=additive"]
+        assert [map.name for map in maps] == ["attention=dot", "attention=additive"]
         assert maps[0].keys == maps[1].keys
     compare.main([*wishes, "--print"])

@@ -57,7 +57,7 @@ function render() {
   lit.clear(first);
   const scale = scaleOf(overTime(shown));
   const room = at("maps").clientWidth;
-  const columns = state.spread === "one" ? 1 : clamp(Math.floor(room / 400), 1, shown.length);
+  const columns = state.spread === "one" ? 1 : clamp(Math.floor(room / 310), 1, shown.length);
   const width = (room - (columns - 1) * 28) / columns;
   at("maps").style.setProperty("--columns", columns);
   at("maps").replaceChildren(legend(scale, shown), ...shown.map((each) => panel(each, scale, width)));
