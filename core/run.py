@@ -4,7 +4,6 @@ import importlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -152,14 +151,19 @@ class Run:
         Raises:
             ValueError: if an input has no such word.
         """
-        return [self.map(example, forbid) for example in self.data.read(as_list(inputs))]
+        examples = self.data.read(as_list(inputs))
+        if forbid:
+            return [self.without(example, forbid) for example in examples]
+        forced = self.data.forced(examples, generate(self.model, self.data, examples))
+        return list(attention_maps(self.model, self.data, forced))
 
-    def map(self, example: Any, forbid: Sequence[str]) -> list[AttentionMap]:
-        keys = [key for word in forbid for key in self.data.keys_of(example, word)]
-        with intervene(self.model, forbid=keys, modules=self.model.gaze) if keys else nullcontext():
+    def without(self, example: Any, words: Sequence[str]) -> list[AttentionMap]:
+        """The maps of one example while the gaze may not look at some of its words."""
+        keys = [key for word in words for key in self.data.keys_of(example, word)]
+        with intervene(self.model, forbid=keys, modules=self.model.gaze):
             forced = self.data.forced([example], generate(self.model, self.data, [example]))
             (maps,) = attention_maps(self.model, self.data, forced)
-        return [replace(map, origin=map.origin | {"forbidden": " ".join(forbid)}) if keys else map for map in maps]
+        return [replace(map, origin=map.origin | {"forbidden": " ".join(words)}) for map in maps]
 
 
 def as_list(inputs: str | Sequence[str]) -> list[str]:

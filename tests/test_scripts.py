@@ -123,7 +123,7 @@ class TestMaps:
         names = sorted(path.name for path in (tmp_path / "out").iterdir())
         assert names == sorted(
             f"{number:03d}{end}" for number in (1, 3) for end in ("-decoder-layers-0-gaze.npz", "-heads.png", ".png")
-        ) + ["maps.json"]
+        ) + ["maps.html", "maps.json"]
         said = capsys.readouterr()
         assert "2: the input is empty: no map" in said.out and "1: never seen in training: 🐱" in said.err
 

@@ -13,8 +13,9 @@ import pytest
 from PIL import Image
 
 from core.files import whole_file
-from core.maps import AttentionMap, Picture, Sound, png
+from core.maps import AttentionMap, Picture, Sound
 from core.maps.html import Step, Table, page, write_html
+from core.maps.page import SHADES
 
 DOCUMENTATION = Path(__file__).resolve().parent.parent / "docs" / "viewer.md"
 HOSTILE = ["<img src=x onerror=alert(1)>", '" onmouseover="alert(1)', "'", "&", "</s>", "<unk>", "</script><b>", "<!--"]
@@ -154,7 +155,7 @@ class TestPage:
         assert told["examples"][0][0]["keys"] == ["a", ["␣", " "], "</s>"]
 
     def test_colours_are_those_of_the_pictures(self):
-        assert json.dumps(png.SHADES) in page([[identity(["a"])]], title="t")
+        assert json.dumps(SHADES) in page([[identity(["a"])]], title="t")
 
     def test_an_error_leaves_the_file_as_it_was(self, tmp_path):
         with whole_file(tmp_path / "map.html") as file:
