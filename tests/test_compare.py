@@ -1,6 +1,7 @@
 """A comparison from its command line to its tables: what is trained, what is kept, what is said."""
 
 import csv
+import re
 import sys
 import types
 from pathlib import Path
@@ -118,7 +119,8 @@ class TestCommand:
         assert "\n| dot | 2 | 25.00 ± 21.21 | 3.50 |" in page
         assert pages == []  # these trainings left no maps
         said = capsys.readouterr().out
-        assert "member 3 of 4, about 0:0" in said and "attention=cosine seed=1" in said
+        assert re.search(r"^member 1 of 4: attention=dot seed=1$", said, re.MULTILINE)
+        assert re.search(r"^member 3 of 4, about \d+:\d\d left: attention=cosine seed=1$", said, re.MULTILINE)
         assert "seed=1,2,3" in said and "no compare.html" in said and "scripts/maps.py" in said
         assert "latest: compare.csv, compare.md, members.csv" in said
 
@@ -244,6 +246,11 @@ class TestSummary:
         assert not compare.fitting(summary, "title", 500)[1]
 
 
+def test_what_is_left_takes_as_long_as_what_is_done():
+    assert compare.estimate([outcome(), NOT_TRAINED, Outcome("failed", seconds=1.0)], 3) == ", about 3:30 left"
+    assert compare.estimate([NOT_TRAINED], 3) == ""
+
+
 def test_markdown_and_csv_keep_their_cells_apart():
     head, lines = ["a|b", "c"], [["1,2", 'say "x"']]
     assert comparison.as_markdown(head, lines) == '| a\\|b | c |\n| --- | --- |\n| 1,2 | say "x" |'
@@ -252,8 +259,9 @@ def test_markdown_and_csv_keep_their_cells_apart():
 
 def test_two_real_trainings(place, pages):
     (place / "smaller.py").write_text(SMALLER, encoding="utf-8")
-    wishes = [*SMALL, "trainer.max_epochs=1", "attention=dot,additive", "output=out"]
-    wishes.remove("trainer.max_epochs=3")
+    wishes = [word for word in SMALL if not word.startswith("trainer.max_epochs")]
+    wishes += ["trainer.max_epochs=1", "trainer.train_batches=2", "trainer.map_examples=1"]
+    wishes += ["attention=dot,additive", "output=out"]
     with pytest.raises(SystemExit) as end:
         compare.main(wishes, script=place / "smaller.py")
     assert end.value.code == 0
@@ -266,7 +274,7 @@ def test_two_real_trainings(place, pages):
     (page,) = pages
     assert page["path"].name == "compare.html" and page["together"]
     assert [row[:2] for row in page["table"].rows] == [["dot", "1"], ["additive", "1"]]
-    assert len(page["examples"]) == 3
+    assert len(page["examples"]) == 1
     for maps in page["examples"]:
         assert [map.name for map in maps] == ["attention=dot", "attention=additive"]
         assert maps[0].keys == maps[1].keys
