@@ -257,6 +257,7 @@ def test_markdown_and_csv_keep_their_cells_apart():
     assert comparison.as_csv(head, lines) == 'a|b,c\n"1,2","say ""x"""\n'
 
 
+@pytest.mark.long
 def test_two_real_trainings(place, pages):
     (place / "smaller.py").write_text(SMALLER, encoding="utf-8")
     wishes = [word for word in SMALL if not word.startswith("trainer.max_epochs")]
