@@ -106,7 +106,7 @@ class Forbidding:
 
     def __init__(self, model: Demo, data: DemoData, example: Any, shape: tuple[int, int]) -> None:
         self.model, self.data, self.example, self.shape = model, data, example, shape
-        self.rows = max(1, 4 * data.tokens_per_batch // max(1, data.size(example)))
+        self.rows = rows_at_once(data, example)
 
     def __call__(self, trials: Sequence[Trial]) -> Float[np.ndarray, " N"]:
         return np.concatenate([self.some(trials[at : at + self.rows]) for at in range(0, len(trials), self.rows)])
@@ -125,7 +125,7 @@ class Replacing:
 
     def __init__(self, model: Demo, data: DemoData, example: Any) -> None:
         self.model, self.data, self.example = model, data, example
-        self.rows = max(1, 4 * data.tokens_per_batch // max(1, data.size(example)))
+        self.rows = rows_at_once(data, example)
 
     def __call__(self, trials: Sequence[Trial]) -> Float[np.ndarray, " N"]:
         different = list(dict.fromkeys(trial.keys for trial in trials))
@@ -145,6 +145,11 @@ def lost(method: Forbidding | Replacing, steps: Steps) -> Losses:
         {choice: before - method(steps.trials(choice, alone=True)) for choice in ("most attended", "random")},
         np.array([rank_correlation(*pair) for pair in zip(steps.weights, left_out, strict=True)]),
     )
+
+
+def rows_at_once(data: DemoData, example: Any) -> int:
+    """How many copies of an example make a batch as large as those of `DemoData.batches`."""
+    return max(1, 4 * data.tokens_per_batch // max(1, data.size(example)))
 
 
 @torch.inference_mode()

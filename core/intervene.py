@@ -134,7 +134,7 @@ class _Without:
     rules: tuple[Rule, ...]
 
     def allowed(self, mask: Tensor | None, query: Tensor, keys: Tensor, first: int) -> Tensor:
-        allowed = None if mask is None else mask
+        allowed = mask
         for rule in self.rules:
             one = rule.allowed(query.shape[-2], keys.shape[-2], first, self.heads).to(query.device)
             allowed = one if allowed is None else allowed & one

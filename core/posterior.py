@@ -13,7 +13,7 @@ from jaxtyping import Float
 from core.data import DemoData, Looks
 from core.demo import Demo
 from core.evaluate import attention_maps
-from core.faithfulness import log_probabilities
+from core.faithfulness import log_probabilities, rows_at_once
 from core.intervene import intervene
 from core.maps import AttentionMap
 
@@ -52,10 +52,9 @@ def posterior(prior: Float[np.ndarray, "Q K"], log_likelihood: Float[np.ndarray,
 def alone(model: Demo, data: DemoData, example: Any, shape: tuple[int, int]) -> Float[np.ndarray, "Q K"]:
     """The log-probability of each output while the gaze may look at one key alone."""
     queries, keys = shape
-    rows = max(1, 4 * data.tokens_per_batch // max(1, data.size(example)))
     others = ~torch.eye(keys, dtype=torch.bool).unsqueeze(1)
     found = []
-    for some in others.split(rows):
+    for some in others.split(rows_at_once(data, example)):
         with intervene(model, forbid=some, modules=model.gaze):
             found.append(log_probabilities(model, data, [example] * len(some)))
     return np.concatenate(found).T
