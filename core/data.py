@@ -112,8 +112,8 @@ class DemoData(L.LightningDataModule):
         return MapScores({}, [])
 
     def not_aligning(self, maps: Callable[[Sequence[Any]], Iterator[list[AttentionMap]]]) -> str | None:
-        """Where the data know the truth of some examples that are not scored in the end, and the gaze on them is no nearer
-        to it than its baseline: the figures, in words."""
+        """Where the data know the truth of some examples, not those of the final score, and the gaze on them is no
+        nearer to it than its baseline: the figures, in words."""
         return None
 
     def report(self) -> list[str]:
