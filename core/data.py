@@ -107,6 +107,11 @@ class DemoData(L.LightningDataModule):
     def without(self, example: Any, keys: Sequence[int]) -> Any:
         """The example with something that says nothing in the place of these keys of the gaze."""
 
+    def sample(self, example: Any, folder: Path) -> list[str]:
+        """An example as the words of a command line; a task whose inputs are no short texts leaves them in `folder`,
+        and names the files."""
+        return [self.predictions([example], [None])[0].input]
+
     def map_scores(self, looks: Looks, validation: Sequence[Any], test: Sequence[Any]) -> MapScores:
         """How right the maps are, where the data know: what is chosen is chosen on validation, and scored on test."""
         return MapScores({}, [])

@@ -90,7 +90,8 @@ def faithfulness(
     """
     model.eval()
     losses: dict[str, list[Losses]] = {FORBIDDEN: [], REPLACED: []}
-    for number, (example, maps) in enumerate(zip(examples, attention_maps(model, data, examples), strict=True)):
+    explaining = attention_maps(model, data, examples, modules=model.explains)
+    for number, (example, maps) in enumerate(zip(examples, explaining, strict=True)):
         if not maps:
             continue
         weights = np.concatenate([map.weights for map in maps]).mean(axis=0)
@@ -115,7 +116,7 @@ class Forbidding:
         forbidden = torch.zeros(len(trials), *self.shape, dtype=torch.bool)
         for row, trial in enumerate(trials):
             forbidden[row, trial.step, list(trial.keys)] = True
-        with intervene(self.model, forbid=forbidden, modules=self.model.gaze):
+        with intervene(self.model, forbid=forbidden, modules=self.model.explains):
             found = log_probabilities(self.model, self.data, [self.example] * len(trials))
         return np.array([found[row, trial.step] for row, trial in enumerate(trials)])
 
