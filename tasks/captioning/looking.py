@@ -1,0 +1,90 @@
+"""A recurrent decoder that looks at a grid before every word (Xu et al. 2015), in two storeys (Anderson et al. 2018): one
+network reads the words so far and asks, the other knows what was seen and speaks."""
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from core.attention import AttentionFactory, Prepared, bare
+from core.decode import take
+from core.layers import Dropout
+
+Memory = tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]
+"""The hidden state and the cell of an LSTM."""
+
+
+class LookingState(NamedTuple):
+    """All that a step needs besides its inputs. The caller holds it; no module keeps it."""
+
+    source: Prepared
+    reading: Memory
+    speaking: Memory
+    first: int
+
+    def follow(self, rows: Int[Tensor, " N"]) -> "LookingState":
+        """Row n goes on from row `rows[n]`, which has the same picture."""
+        return self._replace(reading=take(self.reading, rows), speaking=take(self.speaking, rows))
+
+    def take(self, rows: Int[Tensor, " N"]) -> "LookingState":
+        """Row n is row `rows[n]`, picture and all."""
+        return take(self, rows)
+
+
+class LookingDecoder(nn.Module):
+    """The reader's state is the query; what was seen, times a gate (Xu et al. 2015, section 4.2.1), goes to the speaker
+    with it. The reader does not hear the speaker, so all steps over a known caption are one call. The gaze stands bare.
+    """
+
+    def __init__(self, *, width: int, gaze: AttentionFactory, gaze_heads: int, dropout: float) -> None:
+        super().__init__()
+        self.reader = nn.LSTM(width, width, batch_first=True)
+        self.ask = nn.Linear(width, width)
+        self.offer = nn.Linear(width, width)
+        self.gaze = bare(gaze, width=width, heads=gaze_heads)
+        self.gate = nn.Linear(width, 1)
+        self.speaker = nn.LSTM(2 * width, width, batch_first=True)
+        self.combine = nn.Linear(2 * width, width)
+        self.dropout = Dropout(dropout)
+
+    def begin(self, grid: Float[Tensor, "B K D"], owner: Int[Tensor, " R"]) -> LookingState:
+        """The state before the first word of each caption; each picture is prepared once, whatever its captions."""
+        prepared = Prepared(*(part.index_select(0, owner) for part in self.gaze.prepare(self.offer(grid), grid)))
+        nothing = grid.new_zeros(len(owner), grid.shape[-1])
+        return LookingState(prepared, (nothing, nothing), (nothing, nothing), first=0)
+
+    def forward(
+        self, inputs: Float[Tensor, "B T D"], state: LookingState
+    ) -> tuple[Float[Tensor, "B T D"], LookingState]:
+        """Outputs after each input, one or many, and the state after them."""
+        outputs, _, state = self.steps(inputs, state)
+        return outputs, state
+
+    def steps(
+        self, inputs: Float[Tensor, "B T D"], state: LookingState
+    ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B T D"], LookingState]:
+        """The same, and what the gaze was asked."""
+        read, reading = run(self.reader, inputs, state.reading)
+        asked = self.ask(read)
+        seen = self.gaze(asked, state.source, first=state.first)
+        seen = seen.to(read.dtype) * self.gate(read).sigmoid()
+        said, speaking = run(self.speaker, self.dropout(torch.cat([read, seen], dim=-1)), state.speaking)
+        outputs = self.combine(self.dropout(torch.cat([said, seen], dim=-1))).tanh()
+        first = state.first + inputs.shape[1]
+        return outputs, asked, state._replace(reading=reading, speaking=speaking, first=first)
+
+    def unevenness(self, asked: Float[Tensor, "B T D"], state: LookingState, said: Bool[Tensor, "B T"]) -> Tensor:
+        """How far the looks of a caption together are from giving each cell its even share (Xu et al. 2015, equation 14;
+        the share here is T / K, so that it is 0 for looking everywhere alike)."""
+        weights = self.gaze.weights(asked, state.source, first=0)
+        weights = weights.mean(dim=-3) if weights.dim() > 3 else weights
+        total = (weights * said.unsqueeze(-1)).sum(dim=-2)
+        share = said.sum(dim=-1, keepdim=True) / weights.shape[-1]
+        return ((share - total) ** 2).sum(dim=-1).mean()
+
+
+def run(network: nn.LSTM, inputs: Float[Tensor, "B T D"], memory: Memory) -> tuple[Float[Tensor, "B T D"], Memory]:
+    before = tuple(part.to(inputs.dtype).unsqueeze(0).contiguous() for part in memory)
+    outputs, (hidden, cell) = network(inputs, before)
+    return outputs, (hidden.squeeze(0), cell.squeeze(0))
