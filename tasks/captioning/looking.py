@@ -11,16 +11,14 @@ from core.attention import AttentionFactory, Prepared, bare
 from core.decode import take
 from core.layers import Dropout
 
-Memory = tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]
-"""The hidden state and the cell of an LSTM."""
-
 
 class LookingState(NamedTuple):
     """All that a step needs besides its inputs. The caller holds it; no module keeps it."""
 
     source: Prepared
-    reading: Memory
-    speaking: Memory
+    """Of each row; or of fewer pictures, each of which has as many rows as any other, one after the other."""
+    reading: Float[Tensor, "R D"]
+    speaking: Float[Tensor, "R D"]
     first: int
 
     def follow(self, rows: Int[Tensor, " N"]) -> "LookingState":
@@ -39,52 +37,70 @@ class LookingDecoder(nn.Module):
 
     def __init__(self, *, width: int, gaze: AttentionFactory, gaze_heads: int, dropout: float) -> None:
         super().__init__()
-        self.reader = nn.LSTM(width, width, batch_first=True)
+        self.reader = nn.GRU(width, width, batch_first=True)
         self.ask = nn.Linear(width, width)
         self.offer = nn.Linear(width, width)
         self.gaze = bare(gaze, width=width, heads=gaze_heads)
         self.gate = nn.Linear(width, 1)
-        self.speaker = nn.LSTM(2 * width, width, batch_first=True)
+        self.speaker = nn.GRU(2 * width, width, batch_first=True)
         self.combine = nn.Linear(2 * width, width)
         self.dropout = Dropout(dropout)
 
-    def begin(self, grid: Float[Tensor, "B K D"], owner: Int[Tensor, " R"]) -> LookingState:
-        """The state before the first word of each caption; each picture is prepared once, whatever its captions."""
-        prepared = Prepared(*(part.index_select(0, owner) for part in self.gaze.prepare(self.offer(grid), grid)))
+    def begin(self, grid: Float[Tensor, "N K D"], owner: Int[Tensor, " R"], *, together: bool = False) -> LookingState:
+        """The state before the first word of rows that each look at one picture, by its number. `together` lets the rows
+        of a picture ask in one go where every picture has equally many: cheaper, and the same."""
+        prepared = self.gaze.prepare(self.offer(grid), grid)
+        if not (together and shared_evenly(owner, len(grid))):
+            prepared = take(prepared, owner)
         nothing = grid.new_zeros(len(owner), grid.shape[-1])
-        return LookingState(prepared, (nothing, nothing), (nothing, nothing), first=0)
+        return LookingState(prepared, nothing, nothing, first=0)
+
+    def look(self, asked: Float[Tensor, "R T D"], state: LookingState) -> Float[Tensor, "R T D"]:
+        return self.gaze(by_picture(asked, state), state.source, first=state.first).reshape(asked.shape)
 
     def forward(
-        self, inputs: Float[Tensor, "B T D"], state: LookingState
-    ) -> tuple[Float[Tensor, "B T D"], LookingState]:
+        self, inputs: Float[Tensor, "R T D"], state: LookingState
+    ) -> tuple[Float[Tensor, "R T D"], LookingState]:
         """Outputs after each input, one or many, and the state after them."""
         outputs, _, state = self.steps(inputs, state)
         return outputs, state
 
     def steps(
-        self, inputs: Float[Tensor, "B T D"], state: LookingState
-    ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B T D"], LookingState]:
+        self, inputs: Float[Tensor, "R T D"], state: LookingState
+    ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R T D"], LookingState]:
         """The same, and what the gaze was asked."""
         read, reading = run(self.reader, inputs, state.reading)
         asked = self.ask(read)
-        seen = self.gaze(asked, state.source, first=state.first)
-        seen = seen.to(read.dtype) * self.gate(read).sigmoid()
+        seen = self.look(asked, state).to(read.dtype) * self.gate(read).sigmoid()
         said, speaking = run(self.speaker, self.dropout(torch.cat([read, seen], dim=-1)), state.speaking)
         outputs = self.combine(self.dropout(torch.cat([said, seen], dim=-1))).tanh()
         first = state.first + inputs.shape[1]
         return outputs, asked, state._replace(reading=reading, speaking=speaking, first=first)
 
-    def unevenness(self, asked: Float[Tensor, "B T D"], state: LookingState, said: Bool[Tensor, "B T"]) -> Tensor:
+    def unevenness(self, asked: Float[Tensor, "R T D"], state: LookingState, said: Bool[Tensor, "R T"]) -> Tensor:
         """How far the looks of a caption together are from giving each cell its even share (Xu et al. 2015, equation 14;
         the share here is T / K, so that it is 0 for looking everywhere alike)."""
-        weights = self.gaze.weights(asked, state.source, first=0)
+        weights = self.gaze.weights(by_picture(asked, state), state.source)
         weights = weights.mean(dim=-3) if weights.dim() > 3 else weights
+        weights = weights.reshape(*asked.shape[:-1], -1)
         total = (weights * said.unsqueeze(-1)).sum(dim=-2)
         share = said.sum(dim=-1, keepdim=True) / weights.shape[-1]
         return ((share - total) ** 2).sum(dim=-1).mean()
 
 
-def run(network: nn.LSTM, inputs: Float[Tensor, "B T D"], memory: Memory) -> tuple[Float[Tensor, "B T D"], Memory]:
-    before = tuple(part.to(inputs.dtype).unsqueeze(0).contiguous() for part in memory)
-    outputs, (hidden, cell) = network(inputs, before)
-    return outputs, (hidden.squeeze(0), cell.squeeze(0))
+def run(
+    network: nn.GRU, inputs: Float[Tensor, "R T _"], before: Float[Tensor, "R D"]
+) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R D"]]:
+    outputs, after = network(inputs, before.to(inputs.dtype).unsqueeze(0).contiguous())
+    return outputs, after.squeeze(0)
+
+
+def by_picture(asked: Float[Tensor, "R T D"], state: LookingState) -> Float[Tensor, "N Q D"]:
+    return asked.reshape(len(state.source.keys), -1, asked.shape[-1])
+
+
+def shared_evenly(owner: Int[Tensor, " R"], pictures: int) -> bool:
+    """Whether each picture has as many rows as any other, one after the other."""
+    each = len(owner) // max(1, pictures)
+    even = torch.arange(pictures, device=owner.device).repeat_interleave(each)
+    return len(even) == len(owner) and torch.equal(even, owner)

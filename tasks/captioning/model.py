@@ -90,13 +90,14 @@ class Captioning(Demo):
         embedded = self.embedding(tokens) * self.embedding.embedding_dim**0.5
         return self.dropout(ambient(self.positions(embedded, first=first) if self.positions else embedded))
 
-    def encode(self, batch: Batch, owner: Int[Tensor, " R"]) -> Any:
-        """The state before the first word of captions, each of which has its picture by number."""
+    def encode(self, batch: Batch, owner: Int[Tensor, " R"], *, together: bool = False) -> Any:
+        """The state before the first word of captions, each of which has its picture by number; `together` as
+        `LookingDecoder.begin` has it."""
         grid = self.grid(batch.pictures)
         if batch.blank is not None:
             grid = torch.where(batch.blank.unsqueeze(-1), grid.mean(dim=1, keepdim=True), grid)
         if isinstance(self.decoder, LookingDecoder):
-            return self.decoder.begin(grid, owner)
+            return self.decoder.begin(grid, owner, together=together)
         everywhere = torch.ones(len(owner), 1, grid.shape[1], dtype=torch.bool, device=grid.device)
         return self.decoder.begin(grid.index_select(0, owner), everywhere)
 
@@ -109,13 +110,13 @@ class Captioning(Demo):
         return F.linear(self.dropout(decoded), self.embedding.weight)
 
     def forward(self, batch: Batch) -> Float[Tensor, "R T V"]:
-        logits, _ = self.step(batch.target[:, :-1], self.encode(batch, batch.owner))
+        logits, _ = self.step(batch.target[:, :-1], self.encode(batch, batch.owner, together=True))
         return logits
 
     def loss(self, batch: Batch) -> Float[Tensor, ""]:
         if not self.training or not self.unevenness or not isinstance(self.decoder, LookingDecoder):
             return self.cross_entropy(self(batch), batch.target)
-        state = self.encode(batch, batch.owner)
+        state = self.encode(batch, batch.owner, together=True)
         said = batch.target[:, :-1]
         decoded, asked, _ = self.decoder.steps(self.embed(said, first=0), state)
         uneven = self.decoder.unevenness(asked, state, batch.target[:, 1:] != Words.PAD)
