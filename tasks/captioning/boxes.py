@@ -39,8 +39,8 @@ def grounded_by_split(
     counts["boxes.phrases"] = sum(len(each.phrases) for some in found.values() for each in some)
     if not all(found.values()):
         raise DataError(
-            f"data.boxes={path}: of {len(rows):,} captions, {len(found['validation'])} belong to pictures of validation "
-            f"and {len(found['test'])} to those of test, by file name or by words: it is of other pictures"
+            f"data.boxes={path}: of {len(rows):,} captions, {len(found['validation'])} belong to pictures of "
+            f"validation and {len(found['test'])} to those of test, by file name or by words: it is of other pictures"
         )
     return found
 

@@ -103,8 +103,8 @@ def stages(network: Any) -> Iterator[nn.Module]:
     named = {name for name, _ in chain.named_children()}
     if chain is network and not {"conv1", "layer4", "avgpool"} <= named:
         raise DataError(
-            f"{type(network).__name__} is no chain of convolutions whose maps can be taken: choose a ResNet, MobileNet, "
-            "EfficientNet, ConvNeXt, DenseNet or VGG"
+            f"{type(network).__name__} is no chain of convolutions whose maps can be taken: choose a ResNet, "
+            "MobileNet, EfficientNet, ConvNeXt, DenseNet or VGG"
         )
     for name, part in chain.named_children():
         if name == "avgpool":

@@ -13,8 +13,8 @@ from tasks.captioning.pictures import normalised
 
 
 class FeatureGrid(nn.Module):
-    """The maps of a frozen encoder, the finest first, in one grid: each is narrowed on its own, and the coarser ones are
-    enlarged to the finest and added (Lin et al. 2017, feature pyramids)."""
+    """The maps of a frozen encoder, the finest first, in one grid: each is narrowed on its own, and the coarser ones
+    are enlarged to the finest and added (Lin et al. 2017, feature pyramids)."""
 
     def __init__(self, *, shapes: Sequence[Sequence[int]], width: int, dropout: float) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
-"""A recurrent decoder that looks at a grid before every word (Xu et al. 2015), in two storeys (Anderson et al. 2018): one
-network reads the words so far and asks, the other knows what was seen and speaks."""
+"""A recurrent decoder that looks at a grid before every word (Xu et al. 2015), in two storeys (Anderson et al. 2018):
+one network reads the words so far and asks, the other knows what was seen and speaks."""
 
 from typing import NamedTuple
 
@@ -47,8 +47,8 @@ class LookingDecoder(nn.Module):
         self.dropout = Dropout(dropout)
 
     def begin(self, grid: Float[Tensor, "N K D"], owner: Int[Tensor, " R"], *, together: bool = False) -> LookingState:
-        """The state before the first word of rows that each look at one picture, by its number. `together` lets the rows
-        of a picture ask in one go where every picture has equally many: cheaper, and the same."""
+        """The state before the first word of rows that each look at one picture, by its number. `together` lets the
+        rows of a picture ask in one go where every picture has equally many: cheaper, and the same."""
         prepared = self.gaze.prepare(self.offer(grid), grid)
         if not (together and shared_evenly(owner, len(grid))):
             prepared = take(prepared, owner)
@@ -78,8 +78,8 @@ class LookingDecoder(nn.Module):
         return outputs, asked, state._replace(reading=reading, speaking=speaking, first=first)
 
     def unevenness(self, asked: Float[Tensor, "R T D"], state: LookingState, said: Bool[Tensor, "R T"]) -> Tensor:
-        """How far the looks of a caption together are from giving each cell its even share (Xu et al. 2015, equation 14;
-        the share here is T / K, so that it is 0 for looking everywhere alike)."""
+        """How far the looks of a caption together are from giving each cell its even share (Xu et al. 2015, equation
+        14; the share here is T / K, so that it is 0 for looking everywhere alike)."""
         weights = self.gaze.weights(by_picture(asked, state), state.source)
         weights = weights.mean(dim=-3) if weights.dim() > 3 else weights
         weights = weights.reshape(*asked.shape[:-1], -1)

@@ -27,7 +27,7 @@ class Line(NamedTuple):
 
 
 def read_captions(folder: str, captions: str) -> dict[str | None, list[Captioned]]:
-    """The pictures that a file of captions names, in the order of their first captions, by their split (None: not said).
+    """The pictures that a file of captions names, in the order of their first captions, by split (None: not said).
 
     A tsv or csv has a line for each caption with the columns `image` and `caption`, and perhaps `split`; without these
     names in its first line it has two columns, the name of the picture's file first ("a.jpg#0" counts as "a.jpg"). A
@@ -161,8 +161,8 @@ def with_held_out(found: dict[str | None, list[Captioned]], held_out: int, *, se
     size = min(held_out, len(splits["train"]) // 10)
     if missing and size < 1:
         raise DataError(
-            f"there are {len(splits['train'])} pictures, too few to set some apart for {' and '.join(missing)}: give at "
-            "least 10, or name splits in a column `split`, and a data.held_out of 1 or more"
+            f"there are {len(splits['train'])} pictures, too few to set some apart for {' and '.join(missing)}: give "
+            "at least 10, or name splits in a column `split`, and a data.held_out of 1 or more"
         )
     random.Random(seed).shuffle(splits["train"]) if missing else None
     for split in missing:

@@ -90,7 +90,7 @@ def in_rgb(image: Image.Image) -> Image.Image:
 def squared(pixels: Pixels, size: int) -> UInt8[Tensor, "3 Y X"]:
     """The whole picture as a square: nothing is cut off, so a share of its width stays the same share."""
     resize = v2.Compose([v2.ToImage(), v2.Resize((size, size), antialias=True)])
-    return resize(np.ascontiguousarray(pixels)).as_subclass(Tensor)
+    return resize(np.array(pixels)).as_subclass(Tensor)
 
 
 def normalised(

@@ -15,8 +15,8 @@ CAPTIONS = tuple(f"caption_{number}" for number in range(5))
 
 
 class Flickr8k(CaptioningData):
-    """A column `image` and five captions a picture, from the hub or a local folder of the same layout. `boxes` is a file
-    or folder of phrases with boxes, found by the names of the pictures, or else by what the captions say."""
+    """A column `image` and five captions a picture, from the hub or a local folder of the same layout. `boxes` is a
+    file or folder of phrases with boxes, found by the names of the pictures, or else by what the captions say."""
 
     def __init__(
         self,

@@ -1,4 +1,5 @@
-"""A toy set of captioned pictures: two coloured shapes, one beside or over the other, and sometimes a third in a corner.
+"""A toy set of captioned pictures: two coloured shapes, one beside or over the other, and sometimes a third in a
+corner.
 
 A picture has exactly two right captions: either shape can be the one that the other is told from. Where every named
 thing is, is known.
