@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -373,7 +373,7 @@ class CaptioningData(DemoData):
         write_json({"asked": self.asked, "used": kept}, folder / "encoder.json")
 
     def restore(self, folder: Path) -> None:
-        self._tokenizer = Words.load(folder / "tokenizer.model")
+        self._tokenizer = cast(Words, Words.load(folder / "tokenizer.model"))
         path = folder / "encoder.json"
         try:
             used = json.loads(path.read_text(encoding="utf-8"))["used"]

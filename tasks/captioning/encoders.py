@@ -81,7 +81,7 @@ def encoder(name: str) -> GridEncoder:
     if not within_reach(name):
         raise DataError(
             f"model.encoder={name}: its weights are not in {weights_file(name)}, and cannot be fetched from "
-            f"{torchvision.models.get_model_weights(name).DEFAULT.url}. Ways out: put that file there, or "
+            f"{source_of(name)}. Ways out: put that file there, or "
             f"model.encoder={PACKAGED}, which comes from the package index"
         )
     return GridEncoder(name, list(stages(torchvision.models.get_model(name, weights="DEFAULT").eval())), IMAGENET)
@@ -119,7 +119,7 @@ def within_reach(name: str) -> bool:
     if weights_file(name).is_file():
         return True
     answers: list[bool] = []
-    url = torchvision.models.get_model_weights(name).DEFAULT.url
+    url = source_of(name)
     # A name that does not resolve can hang longer than a request's time limit: so a thread, left behind if need be.
     probe = threading.Thread(target=lambda: answers.append(_answers(url)), daemon=True)
     probe.start()
@@ -127,9 +127,14 @@ def within_reach(name: str) -> bool:
     return bool(answers and answers[0])
 
 
+def source_of(name: str) -> str:
+    """Where torchvision has the weights of a network from."""
+    weights: Any = torchvision.models.get_model_weights(name)
+    return weights.DEFAULT.url
+
+
 def weights_file(name: str) -> Path:
-    url = torchvision.models.get_model_weights(name).DEFAULT.url
-    return Path(torch.hub.get_dir()) / "checkpoints" / url.rpartition("/")[2]
+    return Path(torch.hub.get_dir()) / "checkpoints" / source_of(name).rpartition("/")[2]
 
 
 def _answers(url: str) -> bool:

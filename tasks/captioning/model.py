@@ -156,7 +156,7 @@ def refuse_places(decoder: nn.Module) -> None:
     for name, module in decoder.named_modules():
         if isinstance(module, BY_PLACE) and "gaze" in name:
             raise ValueError(
-                f"{type(module).__name__} has no meaning over a picture: it compares the place of a word in "
-                "the caption with the number of a cell. Those that fit: scaled_dot, dot, cosine, content, general, additive, "
-                "multi_head and unconditional"
+                f"{type(module).__name__} has no meaning over a picture: it compares the place of a word in the "
+                "caption with the number of a cell. Those that fit: scaled_dot, dot, cosine, content, general, "
+                "additive, multi_head and unconditional"
             )

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 from core.text import Tokenizer, clean, words
 
@@ -26,7 +27,7 @@ class Words(Tokenizer):
         counts = Counter(word for caption in captions for word in caption)
         known = {word for word, count in counts.items() if count >= min_count}
         lines = [" ".join(word for word in caption if word in known) for caption in captions]
-        return cls.train(lines, size=len(known) + cls.END + 2, kind="word")
+        return cast(Words, cls.train(lines, size=len(known) + cls.END + 2, kind="word"))
 
     def encode(self, text: str) -> list[int]:
         return super().encode(" ".join(caption_words(text)))
