@@ -36,7 +36,8 @@ class FeatureGrid(nn.Module):
 
 
 class PictureGrid(nn.Module):
-    """A small convolutional network, trained with the decoder: a cell sees little more than itself."""
+    """A small convolutional network, trained with the decoder: a cell sees little more than itself, and has itself in the
+    middle of what it sees (kernels of 3 pixels, moved by 2, would look half a cell up and to the left)."""
 
     def __init__(self, *, size: int, cells: int, width: int) -> None:
         super().__init__()
@@ -45,7 +46,7 @@ class PictureGrid(nn.Module):
             raise ValueError(f"size must be cells times 2, 4, 8, ...; got size {size} and {cells} cells")
         channels = [3, *(max(16, width >> (halvings - n)) for n in range(1, halvings)), width]
         self.blocks = nn.ModuleList(
-            nn.Sequential(nn.Conv2d(few, many, 3, stride=2, padding=1), nn.GroupNorm(1, many), nn.ReLU())
+            nn.Sequential(nn.Conv2d(few, many, 4, stride=2, padding=1), nn.GroupNorm(1, many), nn.ReLU())
             for few, many in zip(channels, channels[1:], strict=False)
         )
         self.last = nn.Conv2d(width, width, 1)
