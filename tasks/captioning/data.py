@@ -32,6 +32,8 @@ END_LABEL = "⟨end⟩"
 SPLITS = ("train", "validation", "test")
 SHORTEST = 12
 """Tokens that a row of a batch counts at least: each has a grid of its own to look at."""
+CHOOSING = 1000
+"""How many captions of validation a reading of the gaze is chosen on, at most."""
 ALARM_CAPTIONS = 100
 """How many captions with boxes tell whether the gaze points anywhere, in the middle of a training."""
 
@@ -326,6 +328,7 @@ class CaptioningData(DemoData):
         choosing, scoring = (
             [each for each in self.grounded(split) if each.photo in within] for split in ("validation", "test")
         )
+        choosing = choosing[:: -(-len(choosing) // CHOOSING) or 1]
         return grounding.scores(self.looked(looks.maps, choosing), self.looked(looks.maps, scoring), self.grid)
 
     def not_aligning(self, maps: Callable[[Sequence[Example]], Iterator[list[AttentionMap]]]) -> str | None:

@@ -36,7 +36,7 @@ class FeatureGrid(nn.Module):
 
 
 class PictureGrid(nn.Module):
-    """A small convolutional network, trained with the decoder: a cell sees little more than itself, and has itself in the
+    """A small convolutional network, trained with the decoder: a cell sees little more than itself, itself in the
     middle of what it sees (kernels of 3 pixels, moved by 2, would look half a cell up and to the left)."""
 
     def __init__(self, *, size: int, cells: int, width: int) -> None:
