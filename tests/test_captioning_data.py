@@ -12,7 +12,8 @@ from datasets import Dataset
 
 from core.public import DataError
 from tasks.captioning import encoders, own
-from tasks.captioning.data import SPLITS, Captioned
+from tasks.captioning.data import SPLITS
+from tasks.captioning.examples import Captioned, side
 from tasks.captioning.features import Features
 from tasks.captioning.grounding import Phrase
 from tasks.captioning.pictures import Photo
@@ -187,7 +188,7 @@ def test_a_picture_that_may_be_mirrored_is_so_every_other_time(monkeypatch):
     told, untold = data.examples("train", [Captioned(photo, ["a dog"]), Captioned(photo, ["left of a dog"])])
     assert untold.mirrored is None and np.array_equal(told.mirrored, told.input[..., ::-1])
     torch.manual_seed(0)
-    seen = [np.array_equal(data.side(told), told.input) for _ in range(100)]
+    seen = [np.array_equal(side(told), told.input) for _ in range(100)]
     assert 25 < sum(seen) < 75 and data.examples("test", [Captioned(photo, ["a dog"])])[0].mirrored is None
 
 

@@ -5,14 +5,11 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
-import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from rich.progress import track
-from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from core.data import DemoData, Looks, MapScores
 from core.decode import Decoded
@@ -22,9 +19,11 @@ from core.metrics import Score
 from core.public import DataError
 from core.run import write_json
 from tasks.captioning import cells, encoders, grounding
-from tasks.captioning.features import Features, default_folder, maps_of
+from tasks.captioning.examples import Batch, Captioned, Example, batched
+from tasks.captioning.features import Features, default_folder
 from tasks.captioning.grounding import Grounded
 from tasks.captioning.pictures import Photo, squared
+from tasks.captioning.report import made_by, read_of
 from tasks.captioning.scores import caption_scores, left_out
 from tasks.captioning.words import Words, caption_words
 
@@ -36,43 +35,6 @@ CHOOSING = 1000
 """How many captions of validation a reading of the gaze is chosen on, at most."""
 ALARM_CAPTIONS = 100
 """How many captions with boxes tell whether the gaze points anywhere, in the middle of a training."""
-
-
-class Captioned(NamedTuple):
-    """A picture and what people said of it."""
-
-    photo: Photo
-    captions: list[str]
-
-
-class Example(NamedTuple):
-    """A picture, ready for an encoder, and its captions in words and in ids, which carry no marks."""
-
-    photo: Photo
-    input: np.ndarray | None
-    """`3 Y X` bytes, or the features of a picture; None where there is no picture."""
-    captions: tuple[str, ...] = ()
-    ids: tuple[tuple[int, ...], ...] = ()
-    mirrored: np.ndarray | None = None
-    """The same of the picture in a mirror, where training may take either."""
-    blank: tuple[int, ...] = ()
-    """Cells in whose place the mean of all cells stands."""
-
-
-class Batch(NamedTuple):
-    """Pictures, and rows that each caption one of them: several captions of a picture share it."""
-
-    pictures: list[Tensor]
-    """The maps of an encoder, `N C Y X` each; or the pictures themselves, in bytes."""
-    blank: Bool[Tensor, "N K"] | None
-    shown: Int[Tensor, " B"]
-    """The number of the picture of each example."""
-    owner: Int[Tensor, " R"]
-    """The number of the picture of each caption."""
-    first: Int[Tensor, " B"]
-    """The number of the first caption of each example."""
-    target: Int[Tensor, "R T"]
-    """Captions between a start and an end mark, padded."""
 
 
 class CaptioningData(DemoData):
@@ -151,7 +113,7 @@ class CaptioningData(DemoData):
         if kept and found.kept.digest != kept.digest:
             raise DataError(
                 f"this run was trained with other weights of {kept.name} (hash {kept.digest}) than those here "
-                f"({found.kept.digest}): install the version of the weights that it was trained with"
+                f"({found.kept.digest}): install those that it was trained with"
             )
         return found
 
@@ -164,9 +126,8 @@ class CaptioningData(DemoData):
             lines = [caption_words(line) for each in captioned["train"] for line in each.captions]
             self._tokenizer = Words.learn(lines, min_count=self.min_count)
         self.splits = {split: self.examples(split, found) for split, found in captioned.items()}
-        unknown = [id for each in self.splits["validation"] for ids in each.ids for id in ids]
-        self.counts["validation.words"] = len(unknown)
-        self.counts["validation.unknown_words"] = unknown.count(Words.UNKNOWN)
+        said = [id for each in self.splits["validation"] for ids in each.ids for id in ids]
+        self.counts.update({"validation.words": len(said), "validation.unknown_words": said.count(Words.UNKNOWN)})
 
     def usable(self, split: str, found: Sequence[Captioned]) -> list[Captioned]:
         """The pictures that have a caption with a word in it, with these captions; the others are counted."""
@@ -224,37 +185,8 @@ class CaptioningData(DemoData):
         return 0 if example.input is None else max(1, len(example.ids)) * max(longest, SHORTEST)
 
     def collate(self, examples: Sequence[Example]) -> Batch:
-        numbers: dict[tuple[int, tuple[int, ...]], int] = {}
-        shown = [numbers.setdefault((id(each.input), each.blank), len(numbers)) for each in examples]
-        different = [examples[shown.index(number)] for number in range(len(numbers))]
-        rows = [(number, ids) for number, each in zip(shown, examples, strict=True) for ids in each.ids]
-        ends = np.cumsum([0, *(len(each.ids) for each in examples)])
-        targets = [torch.tensor([Words.START, *ids, Words.END]) for _, ids in rows]
-        return Batch(
-            pictures=self.pictures([self.side(each) for each in different]),
-            blank=self.blanks(different),
-            shown=torch.tensor(shown),
-            owner=torch.tensor([number for number, _ in rows], dtype=torch.long),
-            first=torch.from_numpy(ends[:-1]),
-            target=pad_sequence(targets or [torch.tensor([Words.START])], batch_first=True, padding_value=Words.PAD),
-        )
-
-    def side(self, example: Example) -> np.ndarray:
-        """What is seen of a picture: in training, where it may be mirrored, it is every other time."""
-        assert example.input is not None, "an example without a picture has the size 0 and is in no batch"
-        return example.mirrored if example.mirrored is not None and torch.rand(()) < 0.5 else example.input
-
-    def pictures(self, inputs: Sequence[np.ndarray]) -> list[Tensor]:
-        return maps_of(inputs, self.kept.shapes) if self.kept else [torch.from_numpy(np.stack(inputs))]
-
-    def blanks(self, examples: Sequence[Example]) -> Bool[Tensor, "N K"] | None:
-        if not any(each.blank for each in examples):
-            return None
         rows, columns = self.grid
-        blank = torch.zeros(len(examples), rows * columns, dtype=torch.bool)
-        for number, each in enumerate(examples):
-            blank[number, list(each.blank)] = True
-        return blank
+        return batched(examples, self.kept.shapes if self.kept else None, rows * columns)
 
     def predictions(self, examples: Sequence[Example], generated: Sequence[Decoded | None]) -> list[Prediction]:
         return [self.prediction(example, decoded) for example, decoded in zip(examples, generated, strict=True)]
@@ -262,10 +194,8 @@ class CaptioningData(DemoData):
     def prediction(self, example: Example, decoded: Decoded | None) -> Prediction:
         if decoded is None:
             return Prediction(example.photo.name, "", None, ("nothing to describe: no picture was named",))
-        best, *others = [
-            Alternative(self.tokenizer.decode(each.tokens), mean(each.log_probabilities))
-            for each in (decoded, *decoded.others)
-        ]
+        found = (decoded, *decoded.others)
+        best, *others = [Alternative(self.tokenizer.decode(e.tokens), mean(e.log_probabilities)) for e in found]
         cut = f"the caption was stopped at {len(decoded.tokens)} words, before its end"
         return Prediction(example.photo.name, *best, (cut,) if decoded.cut else (), tuple(others))
 
@@ -309,13 +239,11 @@ class CaptioningData(DemoData):
     @property
     def keys_at_once(self) -> int:
         """A tenth of the picture: a single cell is a part of a thing, and its neighbours show the same."""
-        rows, columns = self.grid
-        return max(1, round(rows * columns / 10))
+        return max(1, self.grid[0] * self.grid[1] // 10)
 
     def sample(self, example: Example, folder: Path) -> list[str]:
         data = example.photo.read()
-        suffix = ".jpg" if data.startswith(b"\xff\xd8") else ".png"
-        path = folder / f"sample{suffix}"
+        path = folder / ("sample.jpg" if data.startswith(b"\xff\xd8") else "sample.png")
         path.write_bytes(data)
         return [str(path)]
 
@@ -343,32 +271,15 @@ class CaptioningData(DemoData):
         return [grounding.looked(each, found) for each, found in zip(captions, maps(forced), strict=True) if found]
 
     def report(self) -> list[str]:
-        counts, lines = self.counts, []
-        for split in self.splits:
-            told = {
-                "pictures_without_caption": "without a caption in words",
-                "blank_captions": "blank captions left out",
-                "captions_without_words": "captions without a word left out",
-                "broken_pictures": "broken pictures left out",
-            }
-            more = [
-                f"{counts[f'{split}.{kind}']:,} {words}" for kind, words in told.items() if counts[f"{split}.{kind}"]
-            ]
-            head = f"{split}: {counts[f'{split}.pictures']:,} pictures, {counts[f'{split}.captions']:,} captions"
-            lines.append("; ".join([head, *more]))
-        share = counts["validation.unknown_words"] / max(1, counts["validation.words"])
+        lines = [read_of(split, self.counts) for split in self.splits]
+        share = self.counts["validation.unknown_words"] / max(1, self.counts["validation.words"])
         lines.append(
-            f"{counts['cut_to_max_length']:,} captions cut to {self.max_length - 1} words; vocabulary "
+            f"{self.counts['cut_to_max_length']:,} captions cut to {self.max_length - 1} words; vocabulary "
             f"{self.vocabulary:,} words, {share:.2%} of validation unknown to it"
         )
-        return [*lines, *self.report_of_encoder(), *left_out()]
-
-    def report_of_encoder(self) -> list[str]:
-        kept, (rows, columns) = self.kept, self.grid
-        if kept is None:
-            return [f"pictures as squares of {self.size_of_picture} pixels, {rows} x {columns} cells"]
-        instead = "" if kept.name == self.asked else f" (the weights of {self.asked} cannot be had)"
-        return [f"features by {kept.name}{instead}, {rows} x {columns} cells, kept in {self.features.folder}"]
+        rows, columns = self.grid
+        made = made_by(self.asked, self.kept, self.features.folder) if self.asked else "pictures as they are"
+        return [*lines, f"{made}, {rows} x {columns} cells", *left_out()]
 
     def save(self, folder: Path) -> None:
         self.tokenizer.save(folder / "tokenizer.model")

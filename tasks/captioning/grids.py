@@ -50,7 +50,7 @@ class PictureGrid(nn.Module):
             for few, many in zip(channels, channels[1:], strict=False)
         )
         self.last = nn.Conv2d(width, width, 1)
-        self.places = nn.Parameter(torch.randn(cells * cells, width) * 0.02)
+        self.places = nn.Parameter(torch.randn(cells * cells, width) * 0.5)
         self.norm = nn.LayerNorm(width)
 
     def forward(self, pictures: Sequence[Tensor]) -> Float[Tensor, "N K D"]:

@@ -18,7 +18,7 @@ from core.attention import (
 from core.decode import Decoded, greedy
 from core.demo import Demo
 from core.layers import Decoder, Dropout, SinusoidalPositions, ambient
-from tasks.captioning.data import Batch
+from tasks.captioning.examples import Batch
 from tasks.captioning.grids import FeatureGrid, PictureGrid
 from tasks.captioning.looking import LookingDecoder
 from tasks.captioning.words import Words
