@@ -12,8 +12,7 @@ from datasets import Dataset
 
 from core.public import DataError
 from tasks.captioning import encoders, own
-from tasks.captioning.data import SPLITS
-from tasks.captioning.examples import Captioned, side
+from tasks.captioning.examples import SPLITS, Captioned, side
 from tasks.captioning.features import Features
 from tasks.captioning.grounding import Phrase
 from tasks.captioning.pictures import Photo

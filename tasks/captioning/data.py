@@ -28,7 +28,6 @@ from tasks.captioning.scores import caption_scores, left_out
 from tasks.captioning.words import Words, caption_words
 
 END_LABEL = "⟨end⟩"
-SPLITS = ("train", "validation", "test")
 SHORTEST = 12
 """Tokens that a row of a batch counts at least: each has a grid of its own to look at."""
 CHOOSING = 1000
@@ -57,10 +56,7 @@ class CaptioningData(DemoData):
     ) -> None:
         super().__init__(tokens_per_batch=tokens_per_batch, seed=seed)
         if max_length < 2 or min_count < 1:
-            raise ValueError(
-                f"max_length must leave room for a word and the end, at least 2, and min_count is at least 1; "
-                f"got {max_length} and {min_count}"
-            )
+            raise ValueError(f"max_length is at least 2, and min_count 1; got {max_length} and {min_count}")
         self.asked, self.size_of_picture, self.cells = encoder, size, cells
         self.max_length, self.min_count, self.mirror = max_length, min_count, mirror
         self.features_folder = Path(features).expanduser() if features else default_folder()
@@ -95,9 +91,7 @@ class CaptioningData(DemoData):
     @property
     def grid(self) -> tuple[int, int]:
         """Rows and columns of what is looked at."""
-        if self.kept is None:
-            return self.cells, self.cells
-        _, rows, columns = self.kept.shapes[0]
+        _, rows, columns = self.kept.shapes[0] if self.kept else (0, self.cells, self.cells)
         return rows, columns
 
     @cached_property

@@ -36,8 +36,12 @@ class FeatureGrid(nn.Module):
 
 
 class PictureGrid(nn.Module):
-    """A small convolutional network, trained with the decoder: a cell sees little more than itself, itself in the
-    middle of what it sees (kernels of 3 pixels, moved by 2, would look half a cell up and to the left)."""
+    """A small convolutional network, trained with the decoder: a cell sees little more than itself.
+
+    A kernel of 3 that moves by 2 looks half a pixel up and to the left of the place that it stands for, or half a pixel
+    down and to the right, by the side that is padded. The last one's half is as large as all others' together, so with
+    the other side padded there, a cell has itself in the middle of what it sees.
+    """
 
     def __init__(self, *, size: int, cells: int, width: int) -> None:
         super().__init__()
@@ -45,12 +49,13 @@ class PictureGrid(nn.Module):
         if cells << halvings != size or not halvings:
             raise ValueError(f"size must be cells times 2, 4, 8, ...; got size {size} and {cells} cells")
         channels = [3, *(max(16, width >> (halvings - n)) for n in range(1, halvings)), width]
+        sides = [(1, 0, 1, 0)] * (halvings - 1) + [(0, 1, 0, 1)]
         self.blocks = nn.ModuleList(
-            nn.Sequential(nn.Conv2d(few, many, 4, stride=2, padding=1), nn.GroupNorm(1, many), nn.ReLU())
-            for few, many in zip(channels, channels[1:], strict=False)
+            nn.Sequential(nn.ZeroPad2d(side), nn.Conv2d(few, many, 3, stride=2), nn.GroupNorm(1, many), nn.ReLU())
+            for side, few, many in zip(sides, channels, channels[1:], strict=False)
         )
         self.last = nn.Conv2d(width, width, 1)
-        self.places = nn.Parameter(torch.randn(cells * cells, width) * 0.5)
+        self.places = nn.Parameter(torch.randn(cells * cells, width) * 0.1)
         self.norm = nn.LayerNorm(width)
 
     def forward(self, pictures: Sequence[Tensor]) -> Float[Tensor, "N K D"]:

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from core.public import DataError
 from core.text import lines_of
-from tasks.captioning.data import SPLITS
-from tasks.captioning.examples import Captioned
+from tasks.captioning.examples import SPLITS, Captioned
 from tasks.captioning.pictures import Photo
 
 TABLES = (".tsv", ".csv", ".jsonl")

@@ -7,8 +7,8 @@ from typing import Any
 from core.public import DataError, load_public
 from tasks.captioning import own, toy
 from tasks.captioning.boxes import grounded_by_split
-from tasks.captioning.data import SPLITS, CaptioningData
-from tasks.captioning.examples import Captioned
+from tasks.captioning.data import CaptioningData
+from tasks.captioning.examples import SPLITS, Captioned
 from tasks.captioning.grounding import Grounded, Phrase
 from tasks.captioning.pictures import Photo
 
