@@ -39,7 +39,7 @@ class PictureGrid(nn.Module):
     """A small convolutional network, trained with the decoder: a cell sees little more than itself.
 
     A kernel of 3 that moves by 2 looks half a pixel up and to the left of the place that it stands for, or half a pixel
-    down and to the right, by the side that is padded. The last one's half is as large as all others' together, so with
+    down and to the right, by the side that is padded. The last half is worth nearly all others together, so with
     the other side padded there, a cell has itself in the middle of what it sees.
     """
 
