@@ -50,6 +50,7 @@ def small_model(data: ToyCaptions, attention: AttentionFactory | None = None, **
         "dropout": 0.0,
         "label_smoothing": 0.0,
         "unevenness": 0.0,
+        "remembers": True,
         "layers": 2,
         "heads": 2,
         "hidden": 16,

@@ -93,8 +93,9 @@ def test_numbers_that_do_not_fit(data, wrong):
 
 @pytest.mark.parametrize("decoder", DECODERS)
 @pytest.mark.parametrize("attention", ["scaled_dot", "additive", "multi_head"])
-def test_step_by_step_is_all_at_once_and_in_a_batch(data, attention, decoder):
-    model = small_model(data, FITTING[attention], decoder=decoder).eval()
+@pytest.mark.parametrize("remembers", [True, False])
+def test_step_by_step_is_all_at_once_and_in_a_batch(data, attention, decoder, remembers):
+    model = small_model(data, FITTING[attention], decoder=decoder, remembers=remembers).eval()
     examples = data.splits["train"][:3]
     batch = data.collate(examples)
     together = model(batch)

@@ -17,11 +17,13 @@ class LookingState(NamedTuple):
     source: Prepared
     """Of each row; or of fewer pictures, each of which has as many rows as any other, one after the other."""
     hidden: Float[Tensor, "R D"]
+    heard: Float[Tensor, "R D"]
+    """Of the second network, where there is one."""
     first: int
 
     def follow(self, rows: Int[Tensor, " N"]) -> "LookingState":
         """Row n goes on from row `rows[n]`, which has the same picture."""
-        return self._replace(hidden=take(self.hidden, rows))
+        return self._replace(hidden=take(self.hidden, rows), heard=take(self.heard, rows))
 
     def take(self, rows: Int[Tensor, " N"]) -> "LookingState":
         """Row n is row `rows[n]`, picture and all."""
@@ -33,16 +35,18 @@ class LookingDecoder(nn.Module):
     section 4.2.1), say what comes next.
 
     The GRU does not hear what was seen: so a word that the picture decides needs a look of its own, at its own step,
-    and all steps over a known caption are one call. The gaze stands bare.
+    and all steps over a known caption are one call. With `remembers`, a second GRU behind the gaze hears what was seen
+    at all steps so far, and speaks (Anderson et al. 2018). The gaze stands bare.
     """
 
-    def __init__(self, *, width: int, gaze: AttentionFactory, gaze_heads: int, dropout: float) -> None:
+    def __init__(self, *, width: int, gaze: AttentionFactory, gaze_heads: int, dropout: float, remembers: bool) -> None:
         super().__init__()
         self.recurrent = nn.GRU(width, width, batch_first=True)
         self.ask = nn.Linear(width, width)
         self.offer = nn.Linear(width, width)
         self.gaze = bare(gaze, width=width, heads=gaze_heads)
         self.gate = nn.Linear(width, 1)
+        self.speaker = nn.GRU(2 * width, width, batch_first=True) if remembers else None
         self.combine = nn.Linear(2 * width, width)
         self.dropout = Dropout(dropout)
 
@@ -53,7 +57,7 @@ class LookingDecoder(nn.Module):
         if not (together and shared_evenly(owner, len(grid))):
             prepared = take(prepared, owner)
         nothing = grid.new_zeros(len(owner), grid.shape[-1])
-        return LookingState(prepared, nothing, first=0)
+        return LookingState(prepared, nothing, nothing, first=0)
 
     def look(self, asked: Float[Tensor, "R T D"], state: LookingState) -> Float[Tensor, "R T D"]:
         return self.gaze(by_picture(asked, state), state.source, first=state.first).reshape(asked.shape)
@@ -69,11 +73,16 @@ class LookingDecoder(nn.Module):
         self, inputs: Float[Tensor, "R T D"], state: LookingState
     ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R T D"], LookingState]:
         """The same, and what the gaze was asked."""
-        read, hidden = self.recurrent(inputs, state.hidden.to(inputs.dtype).unsqueeze(0).contiguous())
+        read, hidden = run(self.recurrent, inputs, state.hidden)
         asked = self.ask(read)
         seen = self.look(asked, state).to(read.dtype) * self.gate(read).sigmoid()
-        outputs = self.combine(self.dropout(torch.cat([read, seen], dim=-1))).tanh()
-        return outputs, asked, state._replace(hidden=hidden.squeeze(0), first=state.first + inputs.shape[1])
+        both = self.dropout(torch.cat([read, seen], dim=-1))
+        heard = state.heard
+        if self.speaker:
+            said, heard = run(self.speaker, both, state.heard)
+            both = self.dropout(torch.cat([said, seen], dim=-1))
+        outputs = self.combine(both).tanh()
+        return outputs, asked, state._replace(hidden=hidden, heard=heard, first=state.first + inputs.shape[1])
 
     def unevenness(self, asked: Float[Tensor, "R T D"], state: LookingState, said: Bool[Tensor, "R T"]) -> Tensor:
         """How far the looks of a caption together are from giving each cell its even share (Xu et al. 2015, equation
@@ -84,6 +93,13 @@ class LookingDecoder(nn.Module):
         total = (weights * said.unsqueeze(-1)).sum(dim=-2)
         share = said.sum(dim=-1, keepdim=True) / weights.shape[-1]
         return ((share - total) ** 2).sum(dim=-1).mean()
+
+
+def run(
+    network: nn.GRU, inputs: Float[Tensor, "R T _"], before: Float[Tensor, "R D"]
+) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R D"]]:
+    outputs, after = network(inputs, before.to(inputs.dtype).unsqueeze(0).contiguous())
+    return outputs, after.squeeze(0)
 
 
 def by_picture(asked: Float[Tensor, "R T D"], state: LookingState) -> Float[Tensor, "N Q D"]:

@@ -50,6 +50,7 @@ class Captioning(Demo):
         dropout: float,
         label_smoothing: float,
         unevenness: float,
+        remembers: bool,
         layers: int,
         heads: int,
         hidden: int,
@@ -77,7 +78,9 @@ class Captioning(Demo):
         self.dropout = Dropout(dropout)
         self.positions: SinusoidalPositions | None = None
         if decoder == "recurrent":
-            self.decoder = LookingDecoder(width=width, gaze=attention, gaze_heads=gaze_heads, dropout=dropout)
+            self.decoder = LookingDecoder(
+                width=width, gaze=attention, gaze_heads=gaze_heads, dropout=dropout, remembers=remembers
+            )
         else:
             self.positions = SinusoidalPositions(width=width, max_length=max_length + 1)
             sizes = {"width": width, "heads": heads, "hidden": hidden, "dropout": dropout}
