@@ -11,6 +11,7 @@ from torch import nn
 from core.attention import AttentionFactory, ScaledDotProductAttention
 from tasks.captioning import toy
 from tasks.captioning.encoders import HALVES, GridEncoder
+from tasks.captioning.examples import Example
 from tasks.captioning.model import Captioning
 from tasks.captioning.sets import CAPTIONS, ToyCaptions
 
@@ -35,7 +36,14 @@ def small_toy(monkeypatch, *, encoder: str | None = None, **more) -> ToyCaptions
     monkeypatch.setattr(toy, "SIZES", SIZES)
     data = ToyCaptions(**{"encoder": encoder, **NUMBERS, **more})
     data.load()
+    for split, examples in data.splits.items():
+        data.splits[split] = [with_two_captions(example) for example in examples]
     return data
+
+
+def with_two_captions(example: Example) -> Example:
+    """The caption, and its first words in another order."""
+    return example._replace(captions=example.captions * 2, ids=(*example.ids, example.ids[0][4::-1]))
 
 
 def small_model(data: ToyCaptions, attention: AttentionFactory | None = None, **more) -> Captioning:

@@ -55,10 +55,11 @@ def test_pointing_by_hand():
     """ "a dog": rows 0 and 1 look at the top left, where it is; one step later the gaze is elsewhere."""
     rows = [[0.4, 0.6, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 1]]
     found = grounding.readings([looked(rows, Phrase(0, 2, (LEFT,)))], (2, 2))
-    together, last = (Reading("gaze", "0", 0, combined) for combined in grounding.COMBINED)
+    together, last, first = (Reading("gaze", "0", 0, combined) for combined in grounding.COMBINED)
     assert found[together].scores()["pointing, small boxes"] == 1.0
     assert found[together].scores()["mass inside"] == pytest.approx(0.7 * 0.64)
     assert found[last].scores()["mass inside"] == pytest.approx(0.64)
+    assert found[first].scores()["mass inside"] == pytest.approx(0.4 * 0.64)
     assert found[last._replace(offset=1)].scores()["pointing"] == 0.0
 
 
@@ -69,7 +70,7 @@ def test_the_reading_is_chosen_on_validation_and_scored_on_test():
     assert found.scores["pointing"].value == 0.0 and "one step later" in found.scores["pointing"].signature
     assert found.scores["pointing, centre"].value == 0.0
     assert found.scores["pointing, uniform"].value == pytest.approx(0.16)
-    assert len(found.readings) == 4
+    assert len(found.readings) == 6
 
 
 def test_phrases_that_were_cut_off_do_not_count():

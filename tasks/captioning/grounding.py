@@ -14,8 +14,9 @@ from core.metrics import Score
 
 OFFSETS = (0, 1)
 """Whether a word's thing is looked at by the step that predicts the word, or by the next one, is measured."""
-COMBINED = ("mean of words", "last word")
-"""How one look is made of those of a phrase's words; in English the last word is the noun."""
+COMBINED = ("mean of words", "last word", "first word")
+"""How one look is made of those of a phrase's words; in English the last word is the noun, the first often an article,
+at which it is decided what to speak of."""
 CLEARLY = 0.05
 """By how much pointing is above its baselines where there is something to it."""
 
@@ -161,7 +162,8 @@ def rows_of(example: Looked) -> Iterator[tuple[Reading, Float[np.ndarray, "P K"]
 
 def row_of(rows: Float[np.ndarray, "Q K"], phrase: Phrase, offset: int, combined: str) -> Float[np.ndarray, " K"]:
     start = phrase.end - 1 if combined == "last word" else phrase.start
-    return rows[start + offset : phrase.end + offset].mean(axis=0)
+    end = phrase.start + 1 if combined == "first word" else phrase.end
+    return rows[start + offset : end + offset].mean(axis=0)
 
 
 def tally(

@@ -160,7 +160,7 @@ class ToyCaptions(CaptioningData):
     def captioned(self) -> dict[str, list[Captioned]]:
         self.scenes = toy.scenes(seed=self.seed)
         return {
-            split: [Captioned(toy_photo(split, n, each), [*each.captions]) for n, each in enumerate(found)]
+            split: [Captioned(toy_photo(split, n, each), [each.caption]) for n, each in enumerate(found)]
             for split, found in self.scenes.items()
         }
 
@@ -168,11 +168,10 @@ class ToyCaptions(CaptioningData):
         return [
             Grounded(
                 f"toy {split} {number}",
-                tuple(caption.split()),
-                tuple(Phrase(start, end, (box,)) for start, end, box in named),
+                tuple(each.caption.split()),
+                tuple(Phrase(start, end, (box,)) for start, end, box in each.named),
             )
             for number, each in enumerate(self.scenes[split])
-            for caption, named in zip(each.captions, each.named, strict=True)
         ]
 
 

@@ -1,8 +1,7 @@
 """A toy set of captioned pictures: two coloured shapes, one beside or over the other, and sometimes a third in a
 corner.
 
-A picture has exactly two right captions: either shape can be the one that the other is told from. Where every named
-thing is, is known.
+A picture has exactly one right caption: the larger shape is named first. Where every named thing is, is known.
 """
 
 import io
@@ -12,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image, ImageDraw
 
-SIZES = {"train": 4000, "validation": 400, "test": 400}
+SIZES = {"train": 3500, "validation": 300, "test": 300}
 SIDE = 64
 COLOURS = {
     "red": (214, 48, 44),
@@ -25,9 +24,10 @@ COLOURS = {
     "pink": (246, 150, 190),
 }
 SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring")
-OPPOSITE = {"above": "below", "below": "above", "left of": "right of", "right of": "left of"}
+RELATIONS = ("above", "below", "left of", "right of")
+KINDS = [(colour, shape) for colour in COLOURS for shape in SHAPES]
 CORNERS = {"top left": (0, 0), "top right": (1, 0), "bottom left": (0, 1), "bottom right": (1, 1)}
-LARGE, SMALL = 18, 10
+LARGE, MIDDLE, SMALL = 20, 14, 10
 """Pixels across."""
 
 Box = tuple[float, float, float, float]
@@ -40,8 +40,9 @@ class Thing(NamedTuple):
     across: float
 
     @property
-    def name(self) -> str:
-        return f"{self.colour} {self.shape}"
+    def told(self) -> str:
+        name = f"{'small ' if self.across == SMALL else ''}{self.colour} {self.shape}"
+        return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
     @property
     def corners(self) -> tuple[float, float, float, float]:
@@ -65,9 +66,9 @@ class Named(NamedTuple):
 class Scene(NamedTuple):
     pixels: np.ndarray
     """Bytes, `64 64 3`."""
-    captions: tuple[str, ...]
-    named: tuple[tuple[Named, ...], ...]
-    """For each caption, its things in the order of their words."""
+    caption: str
+    named: tuple[Named, ...]
+    """The things in the order of their words, each with its article."""
 
 
 def scenes(*, seed: int = 0) -> dict[str, list[Scene]]:
@@ -76,22 +77,15 @@ def scenes(*, seed: int = 0) -> dict[str, list[Scene]]:
 
 
 def scene(chance: random.Random) -> Scene:
-    relation = chance.choice([*OPPOSITE])
-    names = chance.sample([(colour, shape) for colour in COLOURS for shape in SHAPES], 3)
-    first, second = (Thing(*name, place, LARGE) for name, place in zip(names, places(relation, chance), strict=False))
-    corner = chance.choice([*CORNERS]) if chance.random() < 0.5 else ""
-    third = in_corner(names[2], corner, chance) if corner else None
-    things = [first, second, *([third] if third else [])]
-    told = [told_as(first, relation, second), told_as(second, OPPOSITE[relation], first)]
-    if third:
-        told = [(f"{line} and a small {third.name} in the {corner} corner", [*named, third]) for line, named in told]
-    captions = tuple(line for line, _ in told)
-    return Scene(painted(things, chance), captions, tuple(places_of(line, named) for line, named in told))
-
-
-def told_as(first: Thing, relation: str, second: Thing) -> tuple[str, list[Thing]]:
-    article = {thing: "an" if thing.name[0] in "aeiou" else "a" for thing in (first, second)}
-    return f"{article[first]} {first.name} {relation} {article[second]} {second.name}", [first, second]
+    relation = chance.choice(RELATIONS)
+    (one, other, small), (here, there) = chance.sample(KINDS, 3), places(relation, chance)
+    first, second = Thing(*one, here, LARGE), Thing(*other, there, MIDDLE)
+    caption, things = f"{first.told} {relation} {second.told}", [first, second]
+    if chance.random() < 0.5:
+        corner = chance.choice([*CORNERS])
+        things.append(in_corner(small, corner, chance))
+        caption += f" and {things[-1].told} in the {corner} corner"
+    return Scene(painted(things, chance), caption, places_of(caption, things))
 
 
 def places(relation: str, chance: random.Random) -> list[tuple[float, float]]:
@@ -111,9 +105,10 @@ def in_corner(name: tuple[str, str], corner: str, chance: random.Random) -> Thin
 def places_of(caption: str, things: list[Thing]) -> tuple[Named, ...]:
     words, found, at = caption.split(), [], 0
     for thing in things:
-        at = next(n for n in range(at, len(words)) if " ".join(words[n : n + 2]) == thing.name)
-        found.append(Named(at, at + 2, thing.box))
-        at += 2
+        told = thing.told.split()
+        at = next(n for n in range(at, len(words)) if words[n : n + len(told)] == told)
+        found.append(Named(at, at + len(told), thing.box))
+        at += len(told)
     return tuple(found)
 
 
