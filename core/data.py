@@ -51,6 +51,18 @@ class DemoData(L.LightningDataModule):
         self.splits: dict[str, list[Any]] = {}
         self.counts: Counter[str] = Counter()
 
+    vocabulary: int
+
+    @property
+    def supplies(self) -> dict[str, Any]:
+        """What a model is told that only the data know, by the names of its arguments."""
+        return {"vocabulary": self.vocabulary}
+
+    @property
+    def keys_at_once(self) -> int:
+        """How many keys of the gaze are taken away together, where it is measured what they were worth."""
+        return 1
+
     @abstractmethod
     def load(self) -> None:
         """Fills `splits` with train, validation and test, and prepares whatever reading needs."""

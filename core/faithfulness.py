@@ -82,13 +82,16 @@ class Losses(NamedTuple):
 
 @torch.inference_mode()
 def faithfulness(
-    model: Demo, data: DemoData, examples: Sequence[Any], *, k: int = 1, seed: int = 0
+    model: Demo, data: DemoData, examples: Sequence[Any], *, k: int | None = None, seed: int = 0
 ) -> dict[str, Score]:
     """Scores of the gaze on examples whose outputs are forced; none where no step can be tried.
+
+    `k` keys are taken away together: as many as the data say, unless it is given.
 
     Every figure is a mean over examples of the mean over their steps, with a 95 % bootstrap interval over examples.
     """
     model.eval()
+    k = data.keys_at_once if k is None else k
     losses: dict[str, list[Losses]] = {FORBIDDEN: [], REPLACED: []}
     explaining = attention_maps(model, data, examples, modules=model.explains)
     for number, (example, maps) in enumerate(zip(examples, explaining, strict=True)):

@@ -56,7 +56,7 @@ def train(config: dict[str, Any], screen: Console, *, resume: Path | None = None
     announce(config, screen)
     folder = find(resume.expanduser()).resolve() if resume else None
     training, data = instantiate(config["trainer"]), read_data(config, screen, folder)
-    config["model"]["vocabulary"] = data.vocabulary
+    config["model"] |= data.supplies
     model = instantiate(config["model"])
     checkpoint = folder / "checkpoints" / "last.ckpt" if folder else None
     if checkpoint:
