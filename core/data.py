@@ -124,6 +124,10 @@ class DemoData(L.LightningDataModule):
         and names the files."""
         return [self.predictions([example], [None])[0].input]
 
+    def tried(self, example: Any, steps: int) -> Sequence[int]:
+        """Which of an example's steps are asked what they lose without some of their keys; any of them may be."""
+        return range(steps)
+
     def map_scores(self, looks: Looks, validation: Sequence[Any], test: Sequence[Any]) -> MapScores:
         """How right the maps are, where the data know: what is chosen is chosen on validation, and scored on test."""
         return MapScores({}, [])
