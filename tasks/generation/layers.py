@@ -1,7 +1,5 @@
 """The parts of a causal transformer: attention to the past with rotary places, a feed-forward network, a layer of both."""
 
-from functools import partial
-
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -12,8 +10,7 @@ from core.attention.multi_head import makes_heads, with_head_axis
 from core.layers import Dropout
 from core.masks import causal
 
-NORMS = {"rms": partial(nn.RMSNorm, eps=1e-6), "layer": partial(nn.LayerNorm, bias=False)}
-ACTIVATIONS = {"squared_relu": lambda inputs: inputs.relu().square(), "gelu": F.gelu}
+ACTIVATIONS = {"squared_relu": lambda inputs: squared(inputs.relu()), "gelu": F.gelu}
 
 
 class Rotary(nn.Module):
@@ -27,13 +24,13 @@ class Rotary(nn.Module):
         if width % 2:
             raise ValueError(f"rotary positions turn pairs of numbers: the width of a head must be even; got {width}")
         rates = 10_000 ** (-torch.arange(0, width, 2) / width)
-        angles = torch.arange(places).unsqueeze(-1) * rates
-        self.register_buffer("turns", torch.stack([angles.cos(), angles.sin()]), persistent=False)
+        angles = (torch.arange(places).unsqueeze(-1) * rates).repeat(1, 2)
+        sines = torch.cat([-angles[:, : width // 2].sin(), angles[:, width // 2 :].sin()], dim=-1)
+        self.register_buffer("turns", torch.stack([angles.cos(), sines]), persistent=False)
 
     def forward(self, inputs: Float[Tensor, "*B T D"], *, first: int) -> Float[Tensor, "*B T D"]:
-        cos, sin = self.turns[:, first : first + inputs.shape[-2]].to(inputs.dtype)
-        one, other = inputs.chunk(2, dim=-1)
-        return torch.cat([one * cos - other * sin, one * sin + other * cos], dim=-1)
+        cosines, sines = self.turns[:, first : first + inputs.shape[-2]].to(inputs.dtype)
+        return torch.addcmul(inputs * cosines, inputs.roll(inputs.shape[-1] // 2, dims=-1), sines)
 
 
 class PastAttention(MultiHeadAttention):
@@ -80,6 +77,10 @@ class PastAttention(MultiHeadAttention):
         return self.mechanism.weights(query, keys, with_head_axis(mask), first=first)
 
 
+def squared(inputs: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    return inputs * inputs
+
+
 class FeedForward(nn.Module):
     """The same small network at every place; without biases."""
 
@@ -104,14 +105,13 @@ class Layer(nn.Module):
         heads: int,
         hidden: int,
         places: int | None,
-        norm: str,
         activation: str,
         dropout: float,
     ) -> None:
         super().__init__()
-        self.attention_norm = NORMS[norm](width)
+        self.attention_norm = nn.LayerNorm(width, bias=False)
         self.attention = PastAttention(attention, width=width, heads=heads, places=places)
-        self.feed_forward_norm = NORMS[norm](width)
+        self.feed_forward_norm = nn.LayerNorm(width, bias=False)
         self.feed_forward = FeedForward(width=width, hidden=hidden, activation=activation)
         self.dropout = Dropout(dropout)
         # A layer says nothing at first, so that a deep network begins as a shallow one.

@@ -15,7 +15,7 @@ from core.demo import Demo
 from core.layers import Dropout, ambient
 from tasks.generation.characters import Characters
 from tasks.generation.examples import PAD, Batch
-from tasks.generation.layers import ACTIVATIONS, NORMS, Layer
+from tasks.generation.layers import ACTIVATIONS, Layer
 from tasks.generation.muon import Muon
 
 NEVER = (Characters.PAD, Characters.UNKNOWN)
@@ -57,7 +57,6 @@ class LanguageModel(Demo):
         layers: int,
         hidden: int,
         positions: str,
-        norm: str,
         activation: str,
         tied: bool,
         dropout: float,
@@ -68,7 +67,7 @@ class LanguageModel(Demo):
     ) -> None:
         super().__init__(learning_rate=learning_rate, warmup_steps=warmup_steps, weight_decay=weight_decay)
         for name, value, known in (
-            ("positions", positions, POSITIONS), ("norm", norm, NORMS), ("activation", activation, ACTIVATIONS)
+            ("positions", positions, POSITIONS), ("activation", activation, ACTIVATIONS)
         ):
             if value not in known:
                 raise ValueError(f"{name} is one of {', '.join(known)}; got {value!r}")
@@ -78,12 +77,12 @@ class LanguageModel(Demo):
         self.embedding = nn.Embedding(vocabulary, width)
         self.positions = nn.Embedding(context, width) if positions == "learned" else None
         self.dropout = Dropout(dropout)
-        layer = {"width": width, "heads": heads, "hidden": hidden, "norm": norm, "activation": activation}
+        layer = {"width": width, "heads": heads, "hidden": hidden, "activation": activation}
         places = context if positions == "rotary" else None
         self.layers = nn.ModuleList(
             Layer(attention=attention, places=places, dropout=dropout, **layer) for _ in range(layers)
         )
-        self.norm = NORMS[norm](width)
+        self.norm = nn.LayerNorm(width, bias=False)
         self.output = None if tied else nn.Linear(width, vocabulary, bias=False)
         for table in (self.embedding, self.positions):
             if table is not None:

@@ -63,9 +63,12 @@ def copying(chance: random.Random) -> Sequence:
 
 def links_of(text: str, begin: int, kind: str) -> tuple[Link, ...]:
     """Of the letters after the mark, at `begin`: a token is decided where the one before it came earlier with it."""
+    places: dict[str, list[int]] = {}
     links = []
-    for place in range(begin, len(text) - 1):
-        earlier = [at + 1 for at in range(place) if text[at] == text[place] and text[at + 1] == text[place + 1]]
-        if text[place] in LETTERS and earlier:
+    for place in range(len(text) - 1):
+        pair = text[place : place + 2]
+        earlier = places.setdefault(pair, [])
+        if place >= begin and pair[0] in LETTERS and earlier:
             links.append(Link(place, tuple(earlier), kind))
+        earlier.append(place + 1)
     return tuple(links)
