@@ -3,7 +3,7 @@
 import math
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from jaxtyping import Float
@@ -217,9 +217,6 @@ class GenerationData(DemoData):
     def probed(self) -> str:
         """What the probes are, in words."""
         return "in random characters that come again in the same order"
-
-    def not_aligning(self, maps: Callable[[Sequence[Example]], Iterator[list[AttentionMap]]]) -> str | None:
-        return None
 
     def save(self, folder: Path) -> None:
         self.tokenizer.save(folder)

@@ -2,11 +2,10 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
 
 from core.data import MapScores
 from core.maps import AttentionMap
@@ -102,11 +101,10 @@ def scores(
     return MapScores(found, [{"head": named(each), "module": each[0], **row} for each, row in rows.items()])
 
 
-def kinds(links: Iterable[Sequence[Link]]) -> Iterator[str]:
-    """The kinds of links there are, each once."""
-    return iter(dict.fromkeys(link.kind for each in links for link in each))
-
-
-def heads_of(maps: Sequence[AttentionMap]) -> Float[np.ndarray, " N"]:
-    """The number of heads of each map."""
-    return np.array([len(map.weights) for map in maps], dtype=np.float64)
+def not_found(heads: Heads, links: Sequence[Link]) -> str | None:
+    """In words, where no head looks at what followed earlier twice as much as chance would."""
+    head, chance = best(heads), by_chance(links)
+    score = heads[head].mass / max(1, heads[head].places)
+    if score >= 2 * chance:
+        return None
+    return f"the best induction score is {score:.3f}, of {named(head)}; looking everywhere alike has {chance:.3f}"

@@ -1,15 +1,15 @@
 """Where text comes from: Tiny Shakespeare, files of one's own, and the toy language."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from core.data import Looks, MapScores
+from core.demo import Prediction
 from core.maps import AttentionMap
 from core.metrics import Score
-from core.demo import Prediction
 from tasks.generation import induction, toy
 from tasks.generation.characters import Characters
 from tasks.generation.data import ALARM_PROBES, GenerationData
 from tasks.generation.examples import Example
+from tasks.generation.texts import TextData
 
 
 class ToyText(GenerationData):
@@ -49,3 +49,16 @@ class ToyText(GenerationData):
 
     def probed(self) -> str:
         return "where it decides"
+
+    def not_aligning(self, maps: Callable[[Sequence[Example]], Iterator[list[AttentionMap]]]) -> str | None:
+        some = self.probes("validation")[:ALARM_PROBES]
+        heads = induction.of_heads(maps(some), [each.links for each in some])
+        return induction.not_found(heads, [link for each in some for link in each.links])
+
+
+class Shakespeare(TextData):
+    """Tiny Shakespeare (Karpathy 2015): an address, a file, or a folder with the file in it."""
+
+
+class OwnText(TextData):
+    """Files of one's own: a .txt, a .txt.gz, or a folder of them."""
