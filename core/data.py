@@ -53,6 +53,9 @@ class DemoData(L.LightningDataModule):
 
     vocabulary: int
 
+    aloud: bool = False
+    """Whether what is generated can be told while it is: a text that goes on."""
+
     @property
     def supplies(self) -> dict[str, Any]:
         """What a model is told that only the data know, by the names of its arguments."""

@@ -16,6 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 
 from core.data import DemoData
+from core.decode import Decoded
 from core.demo import Demo, Prediction
 from core.evaluate import attention_maps, generate, predict
 from core.files import whole_file
@@ -142,6 +143,26 @@ class Run:
     def predict(self, inputs: str | Sequence[str]) -> list[Prediction]:
         """A prediction for each input, in order; an empty input gives an empty one."""
         return predict(self.model, self.data, self.data.read(as_list(inputs)))
+
+    def aloud(self, input: str, say: Callable[[str], None]) -> Prediction:
+        """A prediction that is also told while it is made, part by part; for models that choose token after token, and
+        data whose `aloud` is true."""
+        (example,), chosen, told = self.data.read([input]), [], ""
+
+        def heard(tokens: list[int]) -> None:
+            nonlocal told
+            chosen.append(tokens[0])
+            text = self.data.predictions([example], [Decoded(chosen, [], cut=True)])[0].output
+            say(text[len(told) :])
+            told = text
+
+        decode: Any = self.model.decode
+        self.model.decode = partial(decode, heard=heard)
+        try:
+            (prediction,) = predict(self.model, self.data, [example])
+        finally:
+            self.model.decode = decode
+        return prediction
 
     def maps(self, inputs: str | Sequence[str], *, forbid: Sequence[str] = ()) -> list[list[AttentionMap]]:
         """For each input the maps of the gaze, a map a module, while the model's own prediction is forced.

@@ -29,6 +29,7 @@ class GenerationData(DemoData):
     """Stretches of text through one vocabulary, of characters or of `pieces` pieces."""
 
     score_name = "log-probability"
+    aloud = True
 
     def __init__(
         self, *, context: int, tokens_per_batch: int, pieces: int = 0, length: int = 300, seed: int = 0
@@ -67,9 +68,7 @@ class GenerationData(DemoData):
         """The end of a prompt, as much as the context holds."""
         ids, labels = self.tokenizer.encode(text), self.tokenizer.labels(text)
         kept = slice(max(0, len(ids) - self.context), None)
-        return Example(
-            tuple(ids[kept]), length=self.length, text=text, labels=tuple(labels[kept]), tokens=len(ids)
-        )
+        return Example(tuple(ids[kept]), length=self.length, text=text, labels=tuple(labels[kept]), tokens=len(ids))
 
     def size(self, example: Example) -> int:
         if example.length:
@@ -169,7 +168,9 @@ class GenerationData(DemoData):
         labels = (example.labels or tuple(self.tokenizer.decode([id]) for id in example.ids))[: len(read)]
         texts = {"source": self.text_of(example)}
         if example.text:
-            texts["prediction"] = following(self.tokenizer, example.ids[: example.tokens], example.ids[example.tokens :])
+            texts["prediction"] = following(
+                self.tokenizer, example.ids[: example.tokens], example.ids[example.tokens :]
+            )
         return [
             AttentionMap(
                 weights=array,

@@ -66,9 +66,7 @@ class LanguageModel(Demo):
         weight_decay: float,
     ) -> None:
         super().__init__(learning_rate=learning_rate, warmup_steps=warmup_steps, weight_decay=weight_decay)
-        for name, value, known in (
-            ("positions", positions, POSITIONS), ("activation", activation, ACTIVATIONS)
-        ):
+        for name, value, known in (("positions", positions, POSITIONS), ("activation", activation, ACTIVATIONS)):
             if value not in known:
                 raise ValueError(f"{name} is one of {', '.join(known)}; got {value!r}")
         if context < 2 or layers < 1:

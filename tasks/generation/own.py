@@ -5,11 +5,10 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.public import DataError
+from core.public import ADDRESS, DataError
 from core.text import lines_of
 
 ENDINGS = (".txt", ".txt.gz")
-ADDRESS = ("http://", "https://")
 
 
 def read_text(path: str) -> tuple[str, int]:

@@ -38,7 +38,9 @@ class ToyText(GenerationData):
                 if link.kind == kind
             ]
             chance = f"chance {1 / len(toy.DIGITS if kind == toy.RECALL else toy.LETTERS):.3f}"
-            found[f"{kind} accuracy"] = Score(sum(right) / max(1, len(right)), f"{len(right):,} decided tokens; {chance}")
+            found[f"{kind} accuracy"] = Score(
+                sum(right) / max(1, len(right)), f"{len(right):,} decided tokens; {chance}"
+            )
         return found
 
     def context_told(self) -> str:

@@ -36,9 +36,7 @@ class TextData(GenerationData):
         length: int = 300,
         seed: int = 0,
     ) -> None:
-        super().__init__(
-            context=context, tokens_per_batch=tokens_per_batch, pieces=pieces, length=length, seed=seed
-        )
+        super().__init__(context=context, tokens_per_batch=tokens_per_batch, pieces=pieces, length=length, seed=seed)
         if min(validation, test) <= 0 or validation + test >= 0.9:
             raise ValueError(
                 f"validation and test are shares of the text above 0, together below 0.9; got {validation} and {test}"
@@ -82,9 +80,7 @@ class TextData(GenerationData):
 
     def train_dataloader(self) -> DataLoader:
         rows = self.tokens_per_batch // self.context
-        sampler = RandomWindows(
-            len(self.text), context=self.context, rows=rows, steps=self.steps, seed=self.seed
-        )
+        sampler = RandomWindows(len(self.text), context=self.context, rows=rows, steps=self.steps, seed=self.seed)
         sampler.set_epoch(self.first_epoch)  # Lightning asks for the first batches before it sets the epoch
         return DataLoader(Windows(self.text, self.context), sampler=sampler, batch_size=None)
 
@@ -102,7 +98,9 @@ class TextData(GenerationData):
 
     def context_told(self) -> str:
         if self.stride == self.context:
-            return f"windows of {self.context} tokens side by side, so each token has half as many before it in the mean"
+            return (
+                f"windows of {self.context} tokens side by side, so each token has half as many before it in the mean"
+            )
         return f"windows of {self.context} tokens, each token with {self.context - self.stride} before it or more"
 
     def report(self) -> list[str]:

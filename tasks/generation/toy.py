@@ -30,7 +30,9 @@ class Sequence(NamedTuple):
 
 def sequences(*, seed: int = 0) -> dict[str, list[Sequence]]:
     """Train, validation and test; half of each is recall. The same seed gives the same sequences."""
-    return {split: [sequence(random.Random(f"{seed} {split} {n}"), n) for n in range(size)] for split, size in SIZES.items()}
+    return {
+        split: [sequence(random.Random(f"{seed} {split} {n}"), n) for n in range(size)] for split, size in SIZES.items()
+    }
 
 
 def sequence(chance: random.Random, number: int) -> Sequence:
