@@ -114,7 +114,7 @@ class GenerationData(DemoData):
     def notices(self, example: Example) -> tuple[str, ...]:
         """What a reader should know of a prompt."""
         found = []
-        pairs = zip(example.labels, example.ids, strict=True)
+        pairs = zip(example.labels, example.ids, strict=False)  # a window leaves its labels to its ids
         if unknown := [label for label, id in pairs if id == Characters.UNKNOWN]:
             found.append(f"never seen in training: {' '.join(dict.fromkeys(unknown))}")
         if example.tokens > len(example.ids):
@@ -192,9 +192,10 @@ class GenerationData(DemoData):
         if not starts:
             raise ValueError(f"{word!r} does not stand in {text!r}")
         if len(example.ids) + example.length > self.context:
+            room = max(1, self.context - len(example.ids))
             raise ValueError(
                 f"a prompt of {len(example.ids)} tokens and {example.length} that follow are more than the context of "
-                f"{self.context}, where places move; make fewer follow: --length {max(1, self.context - len(example.ids))}"
+                f"{self.context}, where places move; make fewer follow: --length {room}"
             )
         return sorted({owners[place] for at in starts for place in range(at, at + len(word))})
 

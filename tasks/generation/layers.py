@@ -1,4 +1,4 @@
-"""The parts of a causal transformer: attention to the past with rotary places, a feed-forward network, a layer of both."""
+"""The parts of a causal transformer: attention to the past with rotary places, a feed-forward network, and a layer."""
 
 import torch
 from jaxtyping import Float

@@ -43,7 +43,7 @@ class Past(NamedTuple):
 class LanguageModel(Demo):
     """Embeddings, layers that look back at most `context` tokens, and logits of the next token.
 
-    `matrix_rate` is the learning rate of Muon for the matrices of the layers; without it, they have AdamW like the rest.
+    `matrix_rate` is the learning rate of Muon for the matrices of the layers; without it they have AdamW like the rest.
     """
 
     def __init__(
