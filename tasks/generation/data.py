@@ -156,21 +156,26 @@ class GenerationData(DemoData):
         ]
 
     def said(self, example: Example, tokens: Sequence[int]) -> Example:
-        shown = min(SHOWN, self.context)
-        begin = max(0, len(example.ids) - max(1, shown - max(len(tokens[: shown // 4]), shown - len(example.ids))))
-        ids = (*example.ids[begin:], *tokens)[: shown + 1]
-        labels = (*example.labels[begin:], *(self.tokenizer.decode([id]) for id in tokens))[: shown + 1]
-        return Example(ids, text=example.text, labels=labels, tokens=len(example.ids) - begin)
+        """What the map of a prompt is of: the first tokens that follow it, and as much of its end as there is room."""
+        shown, prompt = min(SHOWN, self.context), len(example.ids)
+        follow = min(len(tokens), max(shown // 4, shown - prompt))
+        begin = max(0, prompt - (shown - follow))
+        after = tokens[: follow + 1]  # the last one is said, and not read
+        return example._replace(
+            ids=(*example.ids[begin:], *after),
+            labels=(*example.labels[begin:], *(self.tokenizer.decode([id]) for id in after)),
+            length=0,
+            tokens=prompt - begin,
+        )
 
     def maps(self, example: Example, weights: dict[str, Float[ndarray, "H Q K"]]) -> list[AttentionMap]:
         """A map a module: each token that was read, and where it looks to say the next one."""
         read = example.ids[:-1]
         labels = (example.labels or tuple(self.tokenizer.decode([id]) for id in example.ids))[: len(read)]
         texts = {"source": self.text_of(example)}
-        if example.text:
-            texts["prediction"] = following(
-                self.tokenizer, example.ids[: example.tokens], example.ids[example.tokens :]
-            )
+        if example.tokens:
+            prompt, after = example.ids[: example.tokens], example.ids[example.tokens :]
+            texts |= {"prediction": following(self.tokenizer, prompt, after), "notice": self.of_the_map(example)}
         return [
             AttentionMap(
                 weights=array,
@@ -182,6 +187,11 @@ class GenerationData(DemoData):
             )
             for name, array in weights.items()
         ]
+
+    def of_the_map(self, example: Example) -> str:
+        """How much of a prompt and of what follows it a map shows."""
+        what = "pieces" if self.pieces else "characters"
+        return f"the map shows the last {example.tokens} {what} of the prompt and the first that follow it"
 
     def keys_of(self, example: Example, word: str) -> list[int]:
         """The tokens of every place where this text stands in the prompt."""
