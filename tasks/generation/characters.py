@@ -6,30 +6,12 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from core.files import whole_file
 from core.text import Tokenizer
 
 LOST = "\ufffd"
 """What stands for an unknown character in generated text."""
-
-
-class Vocabulary(Protocol):
-    """Ids of a text, and the text of ids. A text may have many lines; the end of one is an id like any other."""
-
-    size: int
-    digest: str
-
-    def encode(self, text: str) -> list[int]: ...
-
-    def decode(self, ids: Sequence[int]) -> str: ...
-
-    def labels(self, text: str) -> list[str]:
-        """What each id of `encode(text)` stands for, as it was typed."""
-        ...
-
-    def save(self, folder: Path) -> None: ...
 
 
 def plain(text: str) -> str:
@@ -63,6 +45,7 @@ class Characters:
         return "".join(self.characters[id - 2] if id >= 2 else LOST for id in ids)
 
     def labels(self, text: str) -> list[str]:
+        """What each id of `encode(text)` stands for, as it was typed."""
         return list(text)
 
     def save(self, folder: Path) -> None:
@@ -124,6 +107,10 @@ class LinePieces:
     @classmethod
     def load(cls, folder: Path) -> "LinePieces":
         return cls(Tokenizer.load(folder / cls.FILE))
+
+
+Vocabulary = Characters | LinePieces
+"""Ids of a text, and the text of ids. A text may have many lines; the end of one is an id like any other."""
 
 
 def following(vocabulary: Vocabulary, before: Sequence[int], ids: Sequence[int]) -> str:
