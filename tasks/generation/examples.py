@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 PAD = 0
 """The id of padding; no text has it."""
-SHORT = 64
+SHORT = 48
 """Tokens of the first windows of a split, at most: those whose attention is drawn."""
 SHORT_WINDOWS = 20
 

@@ -40,6 +40,19 @@ class Past(NamedTuple):
         return take(self, rows)
 
 
+class Prompted(NamedTuple):
+    """A prompt that is read in the first step, and the past."""
+
+    prompt: Int[Tensor, "B P"]
+    past: Past
+
+    def follow(self, rows: Int[Tensor, " N"]) -> "Prompted":
+        return take(self, rows)
+
+    def take(self, rows: Int[Tensor, " N"]) -> "Prompted":
+        return take(self, rows)
+
+
 class LanguageModel(Demo):
     """Embeddings, layers that look back at most `context` tokens, and logits of the next token.
 
@@ -143,14 +156,13 @@ class LanguageModel(Demo):
         if not batch.length:
             return self.guesses(batch)
         limits = torch.full((len(batch.tokens),), batch.length, device=batch.tokens.device)
-        before, start = self.begin(len(batch.tokens)), Characters.PAD
-        return self.decode(partial(self.after, batch.tokens), before, start=start, end=PAD, limits=limits, never=NEVER)
+        state = Prompted(batch.tokens, self.begin(len(batch.tokens)))
+        return self.decode(self.after, state, start=PAD, end=PAD, limits=limits, never=NEVER)
 
-    def after(
-        self, prompt: Int[Tensor, "B T"], tokens: Int[Tensor, "N 1"], past: Past
-    ) -> tuple[Float[Tensor, "N _ V"], Past]:
+    def after(self, tokens: Int[Tensor, "N 1"], state: Prompted) -> tuple[Float[Tensor, "N _ V"], Prompted]:
         """A step of generation; in the first one the prompt stands for the start mark."""
-        return self.step(tokens if past.first else prompt, past)
+        logits, past = self.step(tokens if state.past.first else state.prompt, state.past)
+        return logits, state._replace(past=past)
 
     def guesses(self, batch: Batch) -> list[Decoded]:
         logits = self(batch.tokens).float()

@@ -9,9 +9,11 @@ from torch.utils.data import DataLoader
 from core.public import DataError
 from tasks.generation.characters import LinePieces, plain
 from tasks.generation.data import PROBES, GenerationData
-from tasks.generation.examples import SHORT, Example, Link, RandomWindows, Windows, windows
+from tasks.generation.examples import Example, Link, RandomWindows, Windows, windows
 from tasks.generation.own import read_text
 
+SEGMENT = 32
+"""Random tokens of a probe, which then come again."""
 LEAST = 1000
 """Characters that a text must have."""
 
@@ -87,7 +89,7 @@ class TextData(GenerationData):
     def probes(self, split: str) -> list[Example]:
         """Random tokens of the text, and the same ones again (Olsson et al. 2022): no text would be so."""
         chance = random.Random(f"{self.seed} {split}")
-        segment = min(SHORT, self.context) // 2
+        segment = min(SEGMENT, self.context // 2)
         known = sorted(set(self.text.tolist()) - {LinePieces.UNKNOWN})
         found = []
         for _ in range(PROBES):
