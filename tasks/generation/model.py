@@ -13,6 +13,7 @@ from core.attention import AttentionFactory, Prepared
 from core.decode import Decoded, sample, take
 from core.demo import Demo
 from core.layers import Dropout, ambient
+from core.training import best_precision
 from tasks.generation.characters import Characters
 from tasks.generation.examples import PAD, Batch
 from tasks.generation.layers import ACTIVATIONS, Layer
@@ -188,7 +189,8 @@ class LanguageModel(Demo):
             [
                 {"params": matrices, "lr": self.matrix_rate, "orthogonal": True, "weight_decay": self.weight_decay},
                 {"params": rest, "lr": self.learning_rate},
-            ]
+            ],
+            dtype=torch.bfloat16 if best_precision() == "bf16-mixed" else torch.float32,
         )
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: self.rate(step))
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
