@@ -18,7 +18,7 @@ class Muon(torch.optim.Optimizer):
     step; all other groups are AdamW's (Loshchilov and Hutter 2019).
 
     A step of a matrix of r rows and c columns is longer by sqrt(max(1, r / c)), so that its outputs change as much
-    whatever its form. Directions are made orthogonal in `dtype`; bfloat16 is enough where the processor multiplies in it.
+    whatever its form. Directions are made orthogonal in `dtype`: bfloat16 is enough, where the processor has it.
     """
 
     def __init__(
