@@ -39,6 +39,7 @@ def small_model(vocabulary: int, attention: AttentionFactory | None = None, **mo
         "heads": 2,
         "layers": 2,
         "hidden": 16,
+        "neighbours": 0,
         "positions": "rotary",
         "activation": "gelu",
         "tied": False,

@@ -71,7 +71,8 @@ def test_two_steps_with_each_mechanism(attention, positions):
 @pytest.mark.parametrize("cut", [(1,) * 11, (3, 8), (10, 1), (9, 1, 1)])
 @pytest.mark.parametrize("attention", MECHANISMS)
 def test_step_by_step_is_all_at_once(attention, cut):
-    model, tokens = small_model(VOCABULARY, MECHANISMS[attention]).eval(), random_batch().tokens
+    model = small_model(VOCABULARY, MECHANISMS[attention], neighbours=len(cut) % 3).eval()
+    tokens = random_batch().tokens
     past, found = model.begin(len(tokens)), []
     for part in tokens.split(cut, dim=1):
         logits, past = model.step(part, past)
@@ -182,11 +183,12 @@ def test_beams_and_rules():
         assert each.tokens[:2] == [5, 6] and len(set(each.tokens)) == 4
 
 
-def test_an_unknown_token_is_the_mean_of_all():
-    model = small_model(VOCABULARY)
-    found = model.embed(torch.tensor([[1, 4]]), first=0)[0]
-    torch.testing.assert_close(found[0], model.embedding.weight[2:].mean(0))
-    torch.testing.assert_close(found[1], model.embedding.weight[4])
+def test_neighbours_and_unknown_tokens_by_hand():
+    model = small_model(VOCABULARY, neighbours=2)
+    here, one, two = model.embedding.weight, model.neighbours[0].weight, model.neighbours[1].weight
+    found = model.embed(torch.tensor([[1, 4]]), torch.tensor([[7]]))[0]
+    torch.testing.assert_close(found[0], here[2:].mean(0) + one[7] + two[PAD])
+    torch.testing.assert_close(found[1], here[4] + one[2:].mean(0) + two[7])
 
 
 def test_rotary_places_by_hand():

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -57,6 +57,7 @@ class Prompted(NamedTuple):
 class LanguageModel(Demo):
     """Embeddings, layers that look back at most `context` tokens, and logits of the next token.
 
+    A token is embedded together with so many `neighbours` before it, so that attention need not fetch them.
     `matrix_rate` is the learning rate of Muon for the matrices of the layers; without it they have AdamW like the rest.
     """
 
@@ -70,6 +71,7 @@ class LanguageModel(Demo):
         heads: int,
         layers: int,
         hidden: int,
+        neighbours: int,
         positions: str,
         activation: str,
         tied: bool,
@@ -83,10 +85,14 @@ class LanguageModel(Demo):
         for name, value, known in (("positions", positions, POSITIONS), ("activation", activation, ACTIVATIONS)):
             if value not in known:
                 raise ValueError(f"{name} is one of {', '.join(known)}; got {value!r}")
-        if context < 2 or layers < 1:
-            raise ValueError(f"a context of at least 2 tokens and a layer to look at it; got {context} and {layers}")
+        if context < 2 or layers < 1 or neighbours < 0:
+            raise ValueError(
+                f"a model has a context of at least 2 tokens, a layer to look at it, and neighbours of 0 or more; got "
+                f"{context}, {layers} and {neighbours}"
+            )
         self.context, self.matrix_rate = context, matrix_rate
         self.embedding = nn.Embedding(vocabulary, width)
+        self.neighbours = nn.ModuleList(nn.Embedding(vocabulary, width) for _ in range(neighbours))
         self.positions = nn.Embedding(context, width) if positions == "learned" else None
         self.dropout = Dropout(dropout)
         layer = {"width": width, "heads": heads, "hidden": hidden, "activation": activation}
@@ -96,22 +102,22 @@ class LanguageModel(Demo):
         )
         self.norm = nn.LayerNorm(width, bias=False)
         self.output = None if tied else nn.Linear(width, vocabulary, bias=False)
-        for table in (self.embedding, self.positions):
-            if table is not None:
-                nn.init.normal_(table.weight, std=0.02)
+        for module in self.modules():
+            if isinstance(module, nn.Embedding):
+                nn.init.normal_(module.weight, std=0.02)
         if self.output is not None:
             nn.init.zeros_(self.output.weight)
         self.decode: Callable[..., list[Decoded]] = partial(sample, temperature=0.8)
         """How tokens are chosen: drawn a little sharper than the model has it, unless told otherwise."""
 
-    def embed(self, tokens: Int[Tensor, "B T"], *, first: int) -> Float[Tensor, "B T D"]:
-        """An unknown token is the mean of all."""
-        embedded = self.embedding(tokens)
-        if (unknown := tokens == Characters.UNKNOWN).any():
-            mean = self.embedding.weight[Characters.UNKNOWN + 1 :].mean(dim=0)
-            embedded = torch.where(unknown.unsqueeze(-1), mean, embedded)
+    def embed(self, tokens: Int[Tensor, "B T"], before: Int[Tensor, "B P"]) -> Float[Tensor, "B T D"]:
+        """Of each token, of its neighbours before it, and of its place after those that came `before`."""
+        first, new = before.shape[1], tokens.shape[1]
+        embedded, known = look_up(self.embedding, tokens), torch.cat([before, tokens], dim=1)
+        for back, table in enumerate(self.neighbours, start=1):
+            embedded = embedded + look_up(cast(nn.Embedding, table), F.pad(known, (back, 0))[:, first : first + new])
         if self.positions is not None:
-            embedded = embedded + self.positions.weight[first : first + tokens.shape[1]]
+            embedded = embedded + self.positions.weight[first : first + new]
         return self.dropout(ambient(embedded))
 
     def begin(self, rows: int) -> Past:
@@ -128,7 +134,7 @@ class LanguageModel(Demo):
         if past.first + new > self.context:
             kept = max(new, self.context // 2)
             tokens, past = torch.cat([past.tokens, tokens], dim=1)[:, -kept:], self.begin(len(tokens))
-        hidden, layers = self.embed(tokens, first=past.first), []
+        hidden, layers = self.embed(tokens, past.tokens), []
         for layer, before in zip(self.layers, past.layers, strict=True):
             hidden, seen = layer(hidden, before, first=past.first)
             layers.append(seen)
@@ -194,3 +200,12 @@ class LanguageModel(Demo):
         )
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: self.rate(step))
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+
+def look_up(table: nn.Embedding, tokens: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
+    """The rows of a table; an unknown token is the mean of all known ones."""
+    unknown = tokens == Characters.UNKNOWN
+    if not unknown.any():
+        return table(tokens)
+    mean = table.weight[Characters.UNKNOWN + 1 :].mean(dim=0)
+    return torch.where(unknown.unsqueeze(-1), mean, table(tokens))
