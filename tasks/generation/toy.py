@@ -16,7 +16,7 @@ LETTERS, DIGITS, MARK = string.ascii_letters, string.digits, "."
 CHARACTERS = LETTERS + DIGITS + MARK
 LENGTH = 65
 """Characters of a sequence; all but the last are read."""
-SIZES = {"train": 4_000, "validation": 300, "test": 300}
+SIZES = {"train": 3_000, "validation": 300, "test": 300}
 PAIRS, SEGMENT = (6, 14), (12, 28)
 """How many pairs, and how many letters of a segment, at least and at most."""
 RECALL, COPYING = "recall", "copying"
