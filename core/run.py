@@ -156,12 +156,13 @@ class Run:
             say(text[len(told) :])
             told = text
 
-        decode: Any = self.model.decode
-        self.model.decode = partial(decode, heard=heard)
+        model: Any = self.model
+        decode = model.decode
+        model.decode = partial(decode, heard=heard)
         try:
             (prediction,) = predict(self.model, self.data, [example])
         finally:
-            self.model.decode = decode
+            model.decode = decode
         return prediction
 
     def maps(self, inputs: str | Sequence[str], *, forbid: Sequence[str] = ()) -> list[list[AttentionMap]]:

@@ -220,11 +220,11 @@ class GenerationData(DemoData):
 
     def map_scores(self, looks: Looks, validation: Sequence[Example], test: Sequence[Example]) -> MapScores:
         choosing, scoring = (self.probes(split)[:PROBES] for split in ("validation", "test"))
-        seen = [
+        chosen_on, scored_on = (
             [(maps, each.links) for maps, each in zip(looks.maps(some), some, strict=True)]
             for some in (choosing, scoring)
-        ]
-        return induction.scores(*seen, self.probed())
+        )
+        return induction.scores(chosen_on, scored_on, self.probed())
 
     def probed(self) -> str:
         """What the probes are, in words."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 """Of the odd polynomial whose repetition drives every singular value to about 1."""
@@ -42,9 +42,9 @@ class Muon(torch.optim.Optimizer):
                 (self.turn if group["orthogonal"] else self.adam)(group, weights)
         return loss
 
-    def turn(self, group: dict[str, Any], weights: list[nn.Parameter]) -> None:
+    def turn(self, group: dict[str, Any], weights: list[Tensor]) -> None:
         """A step for each matrix; those of one form are made orthogonal together."""
-        alike: dict[torch.Size, list[nn.Parameter]] = defaultdict(list)
+        alike: dict[torch.Size, list[Tensor]] = defaultdict(list)
         for weight in weights:
             alike[weight.shape].append(weight)
         for (rows, columns), each in alike.items():
@@ -55,7 +55,7 @@ class Muon(torch.optim.Optimizer):
             steps = orthogonal(torch.stack(list(ahead)), self.dtype).unbind(0)
             torch._foreach_add_(each, list(steps), alpha=-group["lr"] * max(1.0, rows / columns) ** 0.5)
 
-    def adam(self, group: dict[str, Any], weights: list[nn.Parameter]) -> None:
+    def adam(self, group: dict[str, Any], weights: list[Tensor]) -> None:
         (first, second), rate = group["betas"], group["lr"]
         for weight in weights:
             state, gradient = self.state[weight], weight.grad

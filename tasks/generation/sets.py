@@ -1,6 +1,7 @@
 """Where text comes from: Tiny Shakespeare, files of one's own, and the toy language."""
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 from core.demo import Prediction
 from core.maps import AttentionMap
@@ -45,6 +46,10 @@ class ToyText(GenerationData):
 
     def context_told(self) -> str:
         return "each given all of its sequence before it; most tokens are random"
+
+    def sample(self, example: Example, folder: Path) -> list[str]:
+        """A sequence up to a place from which the rest is decided."""
+        return [self.text_of(example)[: example.links[-1].query - 3]]
 
     def probes(self, split: str) -> list[Example]:
         return self.splits[split]

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from pathlib import Path
 
 import torch
 from torch.utils.data import DataLoader
@@ -122,7 +123,7 @@ class TextData(GenerationData):
             f"{self.context}",
         ]
 
-    def sample(self, example: Example, folder) -> list[str]:
+    def sample(self, example: Example, folder: Path) -> list[str]:
         """The first line of a window that has something in it."""
         lines: Sequence[str] = [line for line in self.text_of(example).split("\n") if line.strip()]
         return [lines[0] if lines else "The "]
