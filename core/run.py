@@ -160,7 +160,7 @@ class Run:
     def without(self, example: Any, words: Sequence[str]) -> list[AttentionMap]:
         """The maps of one example while the gaze may not look at some of its words."""
         keys = [key for word in words for key in self.data.keys_of(example, word)]
-        with intervene(self.model, forbid=keys, modules=self.model.gaze):
+        with intervene(self.model, forbid=keys, modules=self.model.explains):
             forced = self.data.forced([example], generate(self.model, self.data, [example]))
             (maps,) = attention_maps(self.model, self.data, forced)
         return [replace(map, origin=map.origin | {"forbidden": " ".join(words)}) for map in maps]
