@@ -31,6 +31,10 @@ class Article(NamedTuple):
         """Splits a text; a heading is no sentence of it."""
         return cls.of(text, without_heading(text, sentences(text, language=language)))
 
+    def until(self, sentences: int) -> "Article":
+        """Its first sentences."""
+        return self._replace(spans=self.spans[:sentences], words=self.words[:sentences])
+
     def sentence(self, number: int) -> str:
         start, end = self.spans[number]
         return " ".join(self.text[start:end].split())

@@ -119,5 +119,3 @@ def share_of_gap(own: Sequence[float], low: Sequence[float], high: Sequence[floa
 
 def mean(values: Sequence[float]) -> float:
     return float(np.mean(values)) if len(values) else 0.0
-
-
