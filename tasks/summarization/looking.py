@@ -114,7 +114,7 @@ Maps = Callable[[Sequence[Example]], Iterator[list[AttentionMap]]]
 
 
 def scores(maps: Maps, validation: Sequence[Example], test: Sequence[Example]) -> MapScores:
-    """Of the head, or the mean, with the best average precision on validation: that on test, with what stands beside."""
+    """The average precision on test of the head, or the mean, that is best on validation; and what stands beside it."""
     choosing, _ = precisions(maps(validation), validation)
     scoring, beside = precisions(maps(test), test)
     if not choosing or not scoring:

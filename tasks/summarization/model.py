@@ -1,4 +1,4 @@
-"""A summarizer: words become sentences, sentences read each other, and the document's middle says which of them count."""
+"""A summarizer: words become sentences, sentences read each other, and the document's middle says which count."""
 
 from typing import NamedTuple
 
@@ -36,8 +36,9 @@ class Summarization(Demo):
     """A hierarchical attention network (Yang et al. 2016) with a learned centroid (Radev et al. 2004).
 
     Unconditional attention pools words to sentences; a transformer encoder lets sentences read each other. The mean of
-    the sentences is the document, which looks at them: that is the gaze. What it gathers is the centre of the document,
-    and the nearer a sentence is to it, the more it belongs into the summary.
+    the sentences is the document, which looks at them: that is the gaze. What it gathers is the centre of what matters,
+    and a sentence belongs into the summary if it lies on the same side of the mean. A gaze that looks everywhere alike
+    gathers the mean itself, by which no sentence is better than another: so it has to look at what matters.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Summarization(Demo):
         self.question = nn.Linear(width, width)
         self.gaze_over_sentences = bare(attention, width=width, heads=gaze_heads)
         refuse_places(self.gaze_over_sentences)
-        self.scale = nn.Parameter(torch.tensor(width**-0.5))
+        self.scale = nn.Parameter(torch.tensor(8.0 / width))
         self.bias = nn.Parameter(torch.tensor(-0.5))
         self.dropout = Dropout(dropout)
 
@@ -90,7 +91,8 @@ class Summarization(Demo):
         counted = batch.mask.unsqueeze(-1).to(sentences.dtype)
         document = (sentences * counted).sum(dim=1, keepdim=True) / counted.sum(dim=1, keepdim=True).clamp(min=1)
         centre = self.gaze_over_sentences(self.question(document), sentences, sentences, batch.mask.unsqueeze(-2))
-        return (sentences.float() * centre.float()).sum(dim=-1) * self.scale + self.bias
+        away, towards = (part.float() - document.float() for part in (sentences, centre))
+        return (away * towards).sum(dim=-1) * self.scale + self.bias
 
     def loss(self, batch: Batch) -> Float[Tensor, ""]:
         return F.binary_cross_entropy_with_logits(self(batch)[batch.mask], batch.labels[batch.mask])

@@ -22,7 +22,7 @@ LEAST_GAP = 0.01
 
 
 class Rows:
-    """The rows beside a model's, of examples and a budget: found once, for they stay the same all through a training."""
+    """The rows beside a model's, found once: they stay the same all through a training."""
 
     def __init__(self) -> None:
         self.found: dict[object, Row] = {}

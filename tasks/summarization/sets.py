@@ -58,7 +58,9 @@ class PublicArticles(SummarizationData):
     def by_oracle(self, rows: Sequence[tuple[str, str]]) -> list[Labelled]:
         """Articles with an abstract each, and greedily chosen labels."""
         articles = [Article.read(text, language=self.language).until(self.max_sentences) for text, _ in rows]
-        found = oracle.labels([(article.words, terms(abstract)) for article, (_, abstract) in zip(articles, rows)])
+        found = oracle.labels(
+            [(article.words, terms(abstract)) for article, (_, abstract) in zip(articles, rows, strict=True)]
+        )
         return [
             Labelled(article, tuple(labels), abstract.strip())
             for article, labels, (_, abstract) in zip(articles, found, rows, strict=True)
