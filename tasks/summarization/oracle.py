@@ -5,9 +5,8 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -22,10 +21,8 @@ VERSION = 1
 """Of what `greedy` finds; a cache of another version is not read."""
 
 
-class Fits(Protocol):
-    """Whether a sentence may be added to those chosen, as `Budget.fits`."""
-
-    def __call__(self, chosen: Sequence[int], candidate: int, lengths: Sequence[int]) -> bool: ...
+Fits = Callable[[Sequence[int], int, Sequence[int]], bool]
+"""Whether a sentence may be added to those chosen, as `Budget.fits`."""
 
 
 class Overlap:
