@@ -42,7 +42,7 @@ class Rows:
 
 def lead(example: Example, budget: Budget) -> list[list[int]]:
     """The first sentences that fit."""
-    return [select(-np.arange(len(example.article.words)), example.article.words, budget)]
+    return [select(-np.arange(len(example.article.words), dtype=float), example.article.words, budget)]
 
 
 def random(example: Example, budget: Budget) -> list[list[int]]:
