@@ -78,7 +78,7 @@ def test_the_layout_of_cnn_dailymail_and_its_slices(tmp_path):
 def test_a_jsonl_of_ones_own(tmp_path):
     file = tmp_path / "mine.jsonl"
     rows = [{"article": ARTICLE.format(n=n), "summary": "Markets fell."} for n in range(9)]
-    rows.append({"article": ARTICLE.format(n="x"), "labels": [3, 0]})
+    rows.append({"article": ARTICLE.format(n="Turin"), "labels": [3, 0]})
     file.write_text("\r\n".join(map(json.dumps, rows)), encoding="utf-8")
     data = OwnDocuments(path=str(file), **NUMBERS)
     data.load()

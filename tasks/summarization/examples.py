@@ -1,6 +1,6 @@
 """An article as the sentences it consists of, and batches of them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import torch
@@ -47,7 +47,7 @@ class Article(NamedTuple):
         """The chosen sentences on a line each, as ROUGE takes them."""
         return listed(self.text, [self.spans[each] for each in chosen])
 
-    def without(self, gone: Sequence[int]) -> list[list[str]]:
+    def without(self, gone: Collection[int]) -> list[list[str]]:
         """The words of all sentences, with nothing in the place of each word of some of them."""
         return [[NOTHING] * len(said) if n in gone else list(said) for n, said in enumerate(self.words)]
 

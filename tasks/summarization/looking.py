@@ -20,7 +20,7 @@ Ways = dict[str, list[float]]
 
 def maps(example: Example, weights: dict[str, np.ndarray], max_words: int) -> list[AttentionMap]:
     found = []
-    for name, array in weights.items():
+    for name, array in sorted(weights.items(), key=lambda each: each[0].startswith("words")):
         if name.startswith("words"):
             found += [words_map(example, array, name, max_words)] if example.labels else []
         else:

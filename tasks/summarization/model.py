@@ -14,6 +14,7 @@ from core.attention import (
     LocalAttention,
     PositionBasedAttention,
     UnconditionalAttention,
+    WithPosition,
     bare,
 )
 from core.demo import Demo
@@ -22,7 +23,7 @@ from tasks.summarization.examples import Batch
 from tasks.summarization.features import OF_A_SENTENCE, OF_A_WORD
 from tasks.summarization.vocabulary import PAD, UNKNOWN
 
-REFUSED = (LocalAttention, PositionBasedAttention)
+REFUSED = (LocalAttention, PositionBasedAttention, WithPosition)
 
 
 class Scored(NamedTuple):
@@ -106,7 +107,7 @@ class Summarization(Demo):
         return (F.logsigmoid(signs * self(batch)) * batch.mask).sum(dim=-1, keepdim=True)
 
     def generate(self, batch: Batch) -> list[Scored]:
-        logits = self(batch)
+        logits = self(batch).detach()
         return [Scored(row[mask].double().cpu().numpy()) for row, mask in zip(logits, batch.mask, strict=True)]
 
     @property
