@@ -20,8 +20,9 @@ def write_maps(
     timeline: Sequence[Any] = (),
     heads: bool = False,
 ) -> None:
-    """An npz a map, a PNG an example (of means; with `heads`, one of all heads too), and `maps.html`. Maps of other
-    rows or columns than the first have PNGs of their own. Maps over a picture are drawn on it, a PNG a module, and with `heads` a PNG a head.
+    """An npz a map, a PNG an example (of means; with `heads`, one of all heads too), and `maps.html`. Maps with other
+    labels than the first have PNGs of their own. Maps over a picture are drawn on it, a PNG a module, and with `heads`
+    a PNG a head.
 
     The page begins with `first`, examples that get no files here, whose maps over time are `timeline`.
     """
