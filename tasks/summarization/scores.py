@@ -12,7 +12,7 @@ from tasks.summarization.examples import Example
 from tasks.summarization.rouge import KINDS, rouge, signature
 from tasks.summarization.sentences import terms
 
-DRAWS = 5
+DRAWS = 2
 """How many random summaries of each article there are."""
 NAMES = {"rouge1": "ROUGE-1", "rouge2": "ROUGE-2", "rougeL": "ROUGE-L"}
 Row = dict[str, list[float]]
