@@ -70,9 +70,9 @@ def train(config: dict[str, Any], screen: Console, *, resume: Path | None = None
     spent = fit(model, data, training, folder, screen, resume=checkpoint)
     scores, tables = score_and_draw(model, data, training, folder, screen)
     spent["total_seconds"] = round(time.monotonic() - begun, 1)
+    tables["sample"] = sample = data.sample(data.splits["test"][0], folder)
     write_metrics(config, folder, data, scores, tables, {"parameters": parameters, "training": spent})
-    shown = data.splits["test"][0]
-    report(config, folder, mark_latest(folder), scores, spent, data.sample(shown, folder), screen)
+    report(config, folder, mark_latest(folder), scores, spent, sample, screen)
     return folder
 
 
