@@ -87,6 +87,7 @@ def score_and_draw(
     validation, test = (data.splits[split][: training.eval_examples] for split in ("validation", "test"))
     with screen.status("scoring the test split and its attention"):
         result = evaluate(model, data, test)
+        data.draw(test, result.predictions, folder)
         attention = data.map_scores(looks(model, data), validation, test)
         faithful = faithfulness(model, data, test[:EXAMPLES])
     with screen.status("drawing attention maps"):
