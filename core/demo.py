@@ -74,7 +74,7 @@ class Demo(L.LightningModule):
 
     def beside(self, batch: Any) -> dict[str, Float[Tensor, "B Q K"]]:
         """Weights over the same keys that are shown beside the gaze, by what they are called: no looks of the model's,
-        but what its looks can be compared with."""
+        but what its looks can be compared with. `origin["beside"]` of their maps says so."""
         return {}
 
     def training_step(self, batch: Any, number: int) -> Tensor:

@@ -65,9 +65,9 @@ def attention_maps(
 ) -> Iterator[list[AttentionMap]]:
     """The gaze on each example, whose target is forced: one forward pass inside `record`, an example at a time.
 
-    `modules` are those of the gaze to look at; all, and what the model shows beside them, unless it is given. Nothing is
-    averaged and nothing of the padding
-    is left; an example with nothing in it gives no maps, nor does a model without a gaze.
+    `modules` are those of the gaze to look at; all, and what the model shows beside them, unless it is given. Nothing
+    is averaged and nothing of the padding is left; an example with nothing in it gives no maps, nor does a model
+    without a gaze.
     """
     model.eval()
     watched = model.gaze if modules is None else list(modules)

@@ -15,7 +15,8 @@ from core.metrics import Score
 from core.public import DataError
 from tasks.classification import evidence
 from tasks.classification.examples import UNLABELLED, Batch, Example, Labelled, batched
-from tasks.classification.model import Judged
+from tasks.classification.model import LEAVE_ONE_OUT, Judged
+from tasks.classification.report import report
 from tasks.classification.scores import confusion, label_scores
 from tasks.classification.words import Told, Vocabulary
 
@@ -107,23 +108,7 @@ class ClassificationData(DemoData):
         return Example(told, told.lowered[: self.max_length], number, truth=label)
 
     def report(self) -> list[str]:
-        """What was read, in plain words."""
-        counts = self.counts
-        kinds = {"without_words": "without a word", "without_label": "without a label", "also_in_train": "also in train"}
-        kinds["set_apart_from_train"] = "of them set apart from train"
-        kinds["left_out_as_parts"] = "left out, parts of texts set apart"
-        kinds["left_out_as_repeats"] = "repeats left out"
-        lines = []
-        for split in self.splits:
-            more = [f"{count:,} {words}" for kind, words in kinds.items() if (count := counts[f"{split}.{kind}"])]
-            lines.append("; ".join([f"{split}: {counts[f'{split}.texts']:,} texts", *more]))
-        share = counts["validation.unknown_words"] / max(1, counts["validation.words"])
-        lines.append(
-            f"{len(self.words.labels)} labels: {', '.join(self.words.labels[:12])}; {counts['cut_to_max_length']:,} texts "
-            f"cut to {self.max_length} words; vocabulary {self.vocabulary:,} words, {share:.2%} of validation unknown "
-            "to it and read by their parts alone"
-        )
-        return lines
+        return report(self.counts, self.splits, self.words, self.max_length)
 
     def read(self, inputs: Sequence[str]) -> list[Example]:
         return [self.example(line) for line in inputs]
@@ -172,6 +157,7 @@ class ClassificationData(DemoData):
         label = self.words.labels[example.label] if example.label != UNLABELLED else ""
         more = {"reference": example.truth, "notice": "; ".join(self.notices(example))}
         texts = {"source": example.told.text, "prediction": label} | {kind: text for kind, text in more.items() if text}
+        origin = {"task": "classification", "rows": "label", "columns": "words"}
         return [
             AttentionMap(
                 weights=array[..., : len(example.words)],
@@ -179,7 +165,7 @@ class ClassificationData(DemoData):
                 keys=example.told.surfaces[: len(example.words)],
                 name=name,
                 text=texts,
-                origin={"task": "classification", "rows": "label", "columns": "words"},
+                origin=origin | ({"beside": "the gaze"} if name == LEAVE_ONE_OUT else {}),
             )
             for name, array in weights.items()
         ]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -80,11 +80,12 @@ class Classifier(Demo):
         self.judge = nn.Linear(width, labels)
 
     def encode(self, batch: Batch) -> Float[Tensor, "B T D"]:
-        """A vector for each word, which knows its neighbours where there is an encoder."""
+        """A vector for each word, which knows its neighbours where there is an encoder; the word itself stays in it, so
+        that a look at it is not a look at them alone."""
         words = self.embedding(batch.ids, batch.parts)[self.dropped(batch.place)]
         words = self.dropout(ambient(self.positions(words) if self.positions else words))
         if isinstance(self.encoder, RecurrentEncoder):
-            return self.dropout(self.encoder(words, batch.mask).states)
+            return words + self.dropout(self.encoder(words, batch.mask).states)
         return self.encoder(words, batch.mask) if self.encoder else words
 
     def dropped(self, place: Int[Tensor, "B T"]) -> Int[Tensor, "B T"]:

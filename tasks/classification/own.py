@@ -90,7 +90,9 @@ def objects(lines: Sequence[str], path: str, text: str, label: str) -> Iterator[
         fits = isinstance(fields, dict) and isinstance(fields.get(text), str)
         if not fits or not isinstance(fields.get(label), str | int):
             found = sorted(fields) if isinstance(fields, dict) else type(fields).__name__
-            raise DataError(f"{path}, line {number}: wanted a text under {text} and a name under {label}; found {found}")
+            raise DataError(
+                f"{path}, line {number}: wanted a text under {text} and a name under {label}; found {found}"
+            )
         yield number, {text: fields[text], label: str(fields[label]), "split": fields.get("split")}
 
 

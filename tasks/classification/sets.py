@@ -46,9 +46,7 @@ class PublicTexts(ClassificationData):
 
     def labelled(self) -> dict[str, list[Labelled]]:
         wanted = {split: name for split, name in self.named.items() if name}
-        loaded = load_public(
-            self.path, columns=(self.text, self.label), splits=tuple(wanted.values()), name=self.name
-        )
+        loaded = load_public(self.path, columns=(self.text, self.label), splits=tuple(wanted.values()), name=self.name)
         found = {split: self.rows(loaded[name]) for split, name in wanted.items()}
         return own.with_held_out(found, self.held_out, seed=self.seed, counts=self.counts, whole=self.whole)
 
@@ -57,9 +55,7 @@ class PublicTexts(ClassificationData):
         kind = loaded.features[self.text]
         if getattr(kind, "dtype", None) not in ("string", "large_string"):
             raise DataError(f"data.path={self.path}: the column {self.text} holds {kind}, wanted text")
-        return [
-            Labelled(text or "", label) for text, label in zip(loaded[self.text], self.names(loaded), strict=True)
-        ]
+        return [Labelled(text or "", label) for text, label in zip(loaded[self.text], self.names(loaded), strict=True)]
 
     def names(self, loaded: Any) -> list[str]:
         """The name of each row's label: of a class, of the column of names beside it, or else the label itself. Below
