@@ -8,7 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from core.attention import Attention, AttentionPooling, LocalAttention, PredictiveLocalAttention, bare
+from core.attention import Attention, AttentionPooling, LocalAttention, PredictiveLocalAttention
+from core.attention.multi_head import makes_heads
 from core.demo import Demo
 from core.layers import Dropout, Encoder, SinusoidalPositions, ambient
 from core.recurrent import RecurrentEncoder
@@ -107,14 +108,17 @@ class Classifier(Demo):
         return len(batch.label)
 
     def log_probabilities(self, batch: Batch) -> Float[Tensor, "B 1"]:
-        """Of the label that each text has in the batch."""
-        return self(batch).log_softmax(dim=-1).gather(-1, batch.label.unsqueeze(-1))
+        """Of the label that each text has in the batch; of the likeliest one where it has none."""
+        found = self(batch).log_softmax(dim=-1)
+        label = torch.where(batch.label == UNLABELLED, found.argmax(dim=-1), batch.label)
+        return found.gather(-1, label.unsqueeze(-1))
 
     def generate(self, batch: Batch) -> list[Judged]:
         """The likeliest label of each text."""
         found = self(batch).log_softmax(dim=-1)
         return [Judged(int(row.argmax()), tuple(row.tolist())) for row in found]
 
+    @torch.no_grad()
     def beside(self, batch: Batch) -> dict[str, Float[Tensor, "B 1 T"]]:
         """What the label loses where nothing stands in the place of each word, as shares of all that is lost."""
         lost = self.leave_one_out(batch).clamp(min=0.0)
@@ -145,7 +149,7 @@ class WordEmbedding(nn.Module):
         self.words = nn.Embedding(vocabulary, width, padding_idx=Vocabulary.NOTHING)
         self.parts = nn.EmbeddingBag(buckets + 1, width, mode="mean", padding_idx=Vocabulary.NOTHING)
         for table in (self.words, self.parts):
-            nn.init.normal_(table.weight)
+            nn.init.normal_(table.weight, std=width**-0.5)
             with torch.no_grad():
                 table.weight[Vocabulary.NOTHING] = 0.0
 
@@ -161,7 +165,7 @@ def pooling(
     Raises:
         ValueError: for a mechanism that sees a window: the one query of a text has no place in it.
     """
-    made = bare(attention, width=width, heads=heads)  # pyright: ignore[reportArgumentType]
+    made = attention(query_dim=width, key_dim=width, heads=heads if makes_heads(attention) else 1)
     if isinstance(made, MaxPooling):
         return made
     for module in made.modules():
