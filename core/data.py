@@ -140,6 +140,9 @@ class DemoData(L.LightningDataModule):
         nearer to it than its baseline: the figures, in words."""
         return None
 
+    def draw(self, examples: Sequence[Any], predictions: Sequence[Prediction], folder: Path) -> None:
+        """Leaves pictures of all predictions together in a run folder, where a task has such pictures."""
+
     def report(self) -> list[str]:
         """What was read, dropped and cut, a line each."""
         return [", ".join(f"{name} {count:,}" for name, count in self.counts.items() if count)]

@@ -171,7 +171,7 @@ class Run:
         `forbid` are words of the input that the gaze may not look at, neither for the prediction nor for the maps.
 
         Raises:
-            ValueError: if an input has no such word.
+            ValueError: if an input has no such word, or the model no attention.
         """
         examples = self.data.read(as_list(inputs))
         if forbid:
@@ -181,6 +181,8 @@ class Run:
 
     def without(self, example: Any, words: Sequence[str]) -> list[AttentionMap]:
         """The maps of one example while the gaze may not look at some of its words."""
+        if not self.model.explains:
+            raise ValueError("this model has no attention that could be forbidden to look at a word")
         keys = [key for word in words for key in self.data.keys_of(example, word)]
         with intervene(self.model, forbid=keys, modules=self.model.explains):
             forced = self.data.forced([example], generate(self.model, self.data, [example]))
