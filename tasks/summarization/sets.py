@@ -75,7 +75,7 @@ class BBCNews(PublicArticles):
     """
 
     def labelled(self) -> dict[str, list[Labelled]]:
-        loaded = load_public(self.path, columns=(), splits=("train",))
+        loaded: Mapping[Any, Any] = load_public(self.path, columns=(), splits=("train",))
         columns = loaded["train"].column_names
         if set(BBC_LABELLED) <= set(columns):
             loaded = load_public(self.path, columns=BBC_LABELLED, splits=SPLITS)
