@@ -70,25 +70,22 @@ class LocationAttention(Attention):
             known, asked = precise(known), precise(query)
             asked = asked @ per_head(self.query_weight, asked)
             read, before = known[..., :-1], known[..., None, :, -1]
+            placing = per_head(self.filter_weight, asked) @ per_head(self.location_weight, asked)
+            weighing = per_head(self.score_weight, asked)
             looks = [asked.new_zeros(*asked.shape[:-2], 0, read.shape[-2])]
             if not read.shape[-2]:
                 return asked.new_zeros(*asked.shape[:-1], 0)
             for place in range(query.shape[-2]):
-                scores = self.compare(asked[..., place : place + 1, :], read, before)
+                around = F.pad(before.squeeze(-2), (self.reach, self.reach)).unfold(-1, 2 * self.reach + 1, 1)
+                pairs = torch.tanh(asked[..., place : place + 1, :] + read + around @ placing)
+                scores = (pairs @ weighing).transpose(-2, -1)
                 before = masked_softmax(scores, mask_rows(mask, place, 1))
                 looks.append(before)
         return torch.cat(looks, dim=-2)
 
-    def compare(
-        self, asked: Float[Tensor, "*B 1 D"], read: Float[Tensor, "*B K D"], before: Float[Tensor, "*B 1 K"]
-    ) -> Float[Tensor, "*B 1 K"]:
-        """Scores of one query, by where the one before it looked."""
-        around = F.pad(before.squeeze(-2), (self.reach, self.reach)).unfold(-1, 2 * self.reach + 1, 1)
-        placed = around @ per_head(self.filter_weight, around) @ per_head(self.location_weight, around)
-        pairs = torch.tanh(asked + read + placed)
-        return (pairs @ per_head(self.score_weight, pairs)).transpose(-2, -1)
-
+    @torch.no_grad()
     def onward(self, query: Tensor, prepared: Prepared, mask: Tensor | None = None, *, first: int = 0) -> Prepared:
+        """With where the last of these queries looked; gradients do not go back through it."""
         if not query.shape[-2]:
             return prepared
         look = self.weights(query, prepared, mask, first=first)[..., -1, :, None]

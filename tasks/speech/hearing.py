@@ -19,7 +19,7 @@ Frames = dict[int, tuple[int, int]]
 
 
 def frames_of(example: Example, keys: int) -> Frames:
-    """For each character whose time is known the frames of the encoder whose middles are in it; at least the nearest."""
+    """For each character whose time is known the frames whose middles are in it, and at least the nearest one."""
     frames: Frames = {}
     for first, last, start, end in example.recording.said:
         begin = min(int(np.ceil(start / (HOP * TOGETHER))), keys - 1)

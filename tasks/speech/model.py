@@ -1,5 +1,5 @@
-"""Listen, attend and spell (Chan et al. 2016; Chorowski et al. 2015): a sound becomes frames once, and characters follow
-one by one, each after a look at the frames; CTC teaches the frames as well (Kim et al. 2017)."""
+"""Listen, attend and spell (Chan et al. 2016; Chorowski et al. 2015): a sound becomes frames once, and characters
+follow one by one, each after a look at the frames; CTC teaches the frames as well (Kim et al. 2017)."""
 
 from collections.abc import Callable
 

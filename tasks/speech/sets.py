@@ -80,8 +80,8 @@ class DigitStrings(SpeechData):
         speakers = rows["speaker"] if "speaker" in rows.column_names else None
         if self.holdout and speakers is None:
             raise DataError(
-                f"data.holdout={self.holdout}: {self.path} has no column `speaker`, only {rows.column_names}, so nobody "
-                "can be held out. Leave data.holdout out, or take a copy that names its speakers"
+                f"data.holdout={self.holdout}: {self.path} has no column `speaker`, only {rows.column_names}, so "
+                "nobody can be held out. Leave data.holdout out, or take a copy that names its speakers"
             )
         if self.holdout and speakers is not None and self.holdout not in set(speakers):
             raise DataError(
