@@ -124,6 +124,10 @@ class DemoData(L.LightningDataModule):
         and names the files."""
         return [self.predictions([example], [None])[0].input]
 
+    def listing(self, examples: Sequence[Any], predictions: Sequence[Prediction]) -> dict[str, str]:
+        """Texts for a person to read beside the scores, by the names of the files that they are left in."""
+        return {}
+
     def map_scores(self, looks: Looks, validation: Sequence[Any], test: Sequence[Any]) -> MapScores:
         """How right the maps are, where the data know: what is chosen is chosen on validation, and scored on test."""
         return MapScores({}, [])

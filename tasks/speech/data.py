@@ -42,6 +42,7 @@ class SpeechData(DemoData):
     """
 
     score_name = "character accuracy"
+    what_is_known = "each character on the frames in which it is said"
 
     def __init__(
         self,
@@ -256,11 +257,9 @@ class SpeechData(DemoData):
         write_file(example.recording.waves, path)
         return [str(path)]
 
-    what_is_known = "of each word, while it is said"
-
     def map_scores(self, looks: Looks, validation: Sequence[Example], test: Sequence[Example]) -> MapScores:
-        heard = [hearing.Heard(some, [*looks.maps(some)]) for some in (validation[:CHOOSING], test[:CHOOSING])]
-        return hearing.scores(*heard, self.what_is_known)
+        chosen, scored = (hearing.Heard(some, [*looks.maps(some)]) for some in (validation[:CHOOSING], test[:CHOOSING]))
+        return hearing.scores(chosen, scored, self.what_is_known)
 
     def not_aligning(self, maps: Callable[[Sequence[Example]], Iterator[list[AttentionMap]]]) -> str | None:
         examples = self.splits["validation"][:ALARM]

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from core.attention import AttentionFactory, LocalAttention, PositionBasedAttention, WithPosition
 from core.decode import Decoded, greedy
 from core.demo import Demo
-from core.layers import Dropout, Encoder, SinusoidalPositions, ambient
+from core.layers import Dropout, Encoder, SinusoidalPositions
 from core.recurrent import Read, RecurrentDecoder, RecurrentEncoder, RecurrentState
 from tasks.speech.characters import Characters
 from tasks.speech.ctc import ctc_loss
@@ -38,7 +38,7 @@ class Subsampling(nn.Module):
         self, features: Float[Tensor, "B F M"], frames: Bool[Tensor, "B F"]
     ) -> tuple[Float[Tensor, "B K D"], Bool[Tensor, "B 1 K"]]:
         """Frames of the encoder, and which of them are there. Padding stays 0 all the way, so it changes nothing."""
-        hidden = ambient(features).unsqueeze(1)
+        hidden = features.unsqueeze(1)
         for convolution in (self.first, self.second):
             frames = frames[:, ::2]
             hidden = convolution(hidden).relu() * frames[:, None, :, None]
@@ -101,6 +101,10 @@ class Speech(Demo):
 
     def listen(self, batch: Batch) -> tuple[Read, Bool[Tensor, "B 1 K"]]:
         """Every frame in its context, what is left of the whole sound, and which frames are there."""
+        with in_single(batch.features):
+            return self.read(batch)
+
+    def read(self, batch: Batch) -> tuple[Read, Bool[Tensor, "B 1 K"]]:
         frames, mask = self.subsampling(batch.features, batch.frames)
         if isinstance(self.encoder, RecurrentEncoder):
             states, last = self.encoder(frames, mask)
@@ -113,9 +117,10 @@ class Speech(Demo):
 
     def step(self, tokens: Int[Tensor, "B T"], state: RecurrentState) -> tuple[Float[Tensor, "B T V"], RecurrentState]:
         """Logits after each character, and the state after them."""
-        embedded = self.embedding(self.some_unknown(tokens)) * self.embedding.embedding_dim**0.5
-        outputs, state = self.decoder(self.dropout(ambient(embedded)), state)
-        return F.linear(self.dropout(outputs), self.embedding.weight), state
+        with in_single(tokens):
+            embedded = self.embedding(self.some_unknown(tokens)) * self.embedding.embedding_dim**0.5
+            outputs, state = self.decoder(self.dropout(embedded), state)
+            return F.linear(self.dropout(outputs), self.embedding.weight), state
 
     def some_unknown(self, tokens: Int[Tensor, "B T"]) -> Int[Tensor, "B T"]:
         """In training, some characters said before are not told (word dropout, Bowman et al. 2016)."""
@@ -126,7 +131,11 @@ class Speech(Demo):
 
     def encode(self, batch: Batch) -> RecurrentState:
         """The state before the first character."""
-        return self.decoder.begin(*self.listen(batch))
+        return self.begin(*self.listen(batch))
+
+    def begin(self, read: Read, mask: Bool[Tensor, "B 1 K"]) -> RecurrentState:
+        with in_single(mask):
+            return self.decoder.begin(read, mask)
 
     def forward(self, batch: Batch) -> Float[Tensor, "B T V"]:
         logits, _ = self.step(batch.target[:, :-1], self.encode(batch))
@@ -135,9 +144,9 @@ class Speech(Demo):
     def loss(self, batch: Batch) -> Float[Tensor, ""]:
         """Of the characters, and of CTC while training."""
         read, mask = self.listen(batch)
-        logits, _ = self.step(batch.target[:, :-1], self.decoder.begin(read, mask))
+        logits, _ = self.step(batch.target[:, :-1], self.begin(read, mask))
         spelling = F.cross_entropy(
-            logits.flatten(0, 1).float(),
+            logits.flatten(0, 1),
             batch.target[:, 1:].flatten(),
             ignore_index=Characters.PAD,
             label_smoothing=self.label_smoothing if self.training else 0.0,
@@ -146,12 +155,14 @@ class Speech(Demo):
             return spelling
         lengths = (batch.target != Characters.PAD).sum(dim=-1) - 2
         frames = mask.sum(dim=-1).squeeze(-1)
-        aligned = ctc_loss(self.labels(read.states), frames, batch.target[:, 1:-1], lengths, blank=Characters.PAD)
+        with in_single(mask):
+            labels = self.labels(read.states)
+        aligned = ctc_loss(labels, frames, batch.target[:, 1:-1], lengths, blank=Characters.PAD)
         return (1.0 - self.ctc) * spelling + self.ctc * aligned
 
     def log_probabilities(self, batch: Batch) -> Float[Tensor, "B T"]:
         """Of each character and of the end after them."""
-        return self(batch).float().log_softmax(dim=-1).gather(-1, batch.target[:, 1:, None]).squeeze(-1)
+        return self(batch).log_softmax(dim=-1).gather(-1, batch.target[:, 1:, None]).squeeze(-1)
 
     def tokens(self, batch: Batch) -> int:
         return int((batch.target[:, 1:] != Characters.PAD).sum())
@@ -165,6 +176,11 @@ class Speech(Demo):
     @property
     def gaze(self) -> list[str]:
         return ["decoder.gaze"]
+
+
+def in_single(like: Tensor) -> torch.autocast:
+    """Single precision, whatever is around: small recurrent networks are slower in bfloat16 on a CPU, by a third."""
+    return torch.autocast(like.device.type, enabled=False)
 
 
 def frames_at_most(seconds: float) -> int:

@@ -106,7 +106,8 @@ class DigitStrings(SpeechData):
         pairs = [*zip(examples, predictions, strict=True)]
         unseen = [pair for pair in pairs if self.holdout and pair[0].recording.speaker == self.holdout]
         seen = [pair for pair in pairs if not self.holdout or pair[0].recording.speaker != self.holdout]
-        found = super().scores(*zip(*(seen or unseen), strict=True))
+        some = seen or unseen
+        found = super().scores([each for each, _ in some], [prediction for _, prediction in some])
         if unseen and seen:
             said = [prediction.output for _, prediction in unseen]
             found |= error_scores(said, [each.recording.text for each, _ in unseen], f", unseen {self.holdout}")
