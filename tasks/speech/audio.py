@@ -14,9 +14,7 @@ from torchaudio.transforms import Resample
 from core.files import whole_file
 from core.public import DataError
 
-Samples = Float[np.ndarray, " T"]
-MOST_CHANNELS = 8
-"""More than this on an axis are samples."""
+Samples = Float[np.ndarray, " _"]
 
 
 class Waves(NamedTuple):
@@ -52,26 +50,7 @@ def decoded(data: bytes, name: str) -> Waves:
         raise DataError(f"{name} is no sound that can be read ({error}); wanted WAV, FLAC, OGG or MP3") from error
     if not np.isfinite(samples).all():
         raise DataError(f"{name} has samples that are no numbers (NaN or infinite): export it again")
-    return Waves(mono(samples, name), int(rate))
-
-
-def mono(samples: Float[np.ndarray, "..."], name: str = "a sound") -> Samples:
-    """The mean of all channels, whichever axis they are on; samples are always more than channels.
-
-    Raises:
-        DataError: where the axes cannot be told apart.
-    """
-    if samples.ndim == 1:
-        return np.ascontiguousarray(samples, dtype=np.float32)
-    channels = [axis for axis in range(samples.ndim) if samples.shape[axis] <= MOST_CHANNELS]
-    empty = 0 in samples.shape
-    if samples.ndim != 2 or (samples.shape[0] == samples.shape[1]) or (len(channels) != 1 and not empty):
-        axis = 1 if samples.ndim == 2 and samples.shape[1] == 1 else None
-        if axis is None and not (samples.ndim == 2 and samples.shape[0] <= MOST_CHANNELS >= samples.shape[1]):
-            raise DataError(f"{name} has the shape {samples.shape}: wanted (samples, channels), at most "
-                            f"{MOST_CHANNELS} channels")  # fmt: skip
-        return np.ascontiguousarray(samples.mean(axis=1 if axis is None else axis), dtype=np.float32)
-    return np.ascontiguousarray(samples.mean(axis=1 if empty else channels[0]), dtype=np.float32)
+    return Waves(samples.mean(axis=1), int(rate))  # soundfile gives samples first, then channels
 
 
 def at_rate(waves: Waves, rate: int) -> Waves:
