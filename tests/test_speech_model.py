@@ -157,6 +157,16 @@ def test_frames_that_may_not_be_heard_and_ones_that_are_replaced(data):
             data.keys_of(example, wrong)
 
 
+def test_features_and_outputs_are_in_single_precision_also_where_a_run_is_not(data):
+    model = small_model(data.vocabulary).eval()
+    with torch.no_grad():
+        alone = model.log_probabilities(data.collate(data.splits["test"][:2]))
+        with torch.autocast("cpu", torch.bfloat16):
+            within = model.log_probabilities(data.collate(data.splits["test"][:2]))
+            generate(model, data, data.splits["test"][:2])
+    assert within.dtype == torch.float32 and torch.equal(alone, within)
+
+
 def test_prefix_is_in_characters(data):
     model = small_model(data.vocabulary)
     model.decode = partial(greedy, prefix=[data.tokenizer.encode("Ma, la!")])

@@ -6,11 +6,12 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import torch
 from jaxtyping import Float
 from rich.progress import track
+from torch import Tensor
 
 from core.data import DemoData, Looks, MapScores
 from core.decode import Decoded
@@ -172,7 +173,8 @@ class SpeechData(DemoData):
     def collate(self, examples: Sequence[Example]) -> Batch:
         return batched([self.features(each) for each in examples], [each.ids for each in examples])
 
-    def features(self, example: Example) -> Any:
+    @torch.autocast("cpu", enabled=False)  # batches are also made where a model is run in bfloat16
+    def features(self, example: Example) -> Float[Tensor, "F M"]:
         waves = example.recording.waves
         if example.varied and self.speed:
             speed = SPEEDS[int(np.random.randint(len(SPEEDS)))]
