@@ -222,6 +222,7 @@ class SpeechData(DemoData):
         texts = {"source": recording.name, "prediction": self.tokenizer.decode(ids), "reference": recording.text}
         waves = recording.waves
         times = features.edges(keys(example), self.rate)
+        times[-1] = max(times[-1], recording.seconds)  # the last frame hears a little more than its share
         texts |= {"notice": "; ".join(recording.notices)}
         return [
             AttentionMap(
