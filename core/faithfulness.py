@@ -49,6 +49,12 @@ class Steps(NamedTuple):
             found.append(Trial(int(step), tuple(map(int, gone))))
         return found
 
+    def only(self, asked: Sequence[int]) -> "Steps":
+        """Those of the steps that are asked about."""
+        kept = np.isin(self.steps, list(asked))
+        chosen = {name: keys[kept] for name, keys in self.chosen.items()}
+        return Steps(self.steps[kept], self.weights[kept], self.keys, chosen)
+
     def one_by_one(self) -> list[Trial]:
         return [Trial(int(step), (int(key),)) for step in self.steps for key in self.keys]
 
@@ -99,6 +105,7 @@ def faithfulness(
             continue
         weights = np.concatenate([map.weights for map in maps]).mean(axis=0)
         steps = steps_of(weights, np.array(maps[0].special), k, seed + number)
+        steps = steps.only(data.tried(example, len(weights)))
         if len(steps.steps):
             losses[FORBIDDEN].append(lost(Forbidding(model, data, example, weights.shape), steps))
             losses[REPLACED].append(lost(Replacing(model, data, example), steps))

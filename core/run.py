@@ -16,6 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 
 from core.data import DemoData
+from core.decode import Decoded
 from core.demo import Demo, Prediction
 from core.evaluate import attention_maps, generate, predict
 from core.files import whole_file
@@ -143,13 +144,34 @@ class Run:
         """A prediction for each input, in order; an empty input gives an empty one."""
         return predict(self.model, self.data, self.data.read(as_list(inputs)))
 
+    def aloud(self, input: str, say: Callable[[str], None]) -> Prediction:
+        """A prediction that is also told while it is made, part by part; for models that choose token after token, and
+        data whose `aloud` is true."""
+        (example,), chosen, told = self.data.read([input]), [], ""
+
+        def heard(tokens: list[int]) -> None:
+            nonlocal told
+            chosen.append(tokens[0])
+            text = self.data.predictions([example], [Decoded(chosen, [], cut=True)])[0].output
+            say(text[len(told) :])
+            told = text
+
+        model: Any = self.model
+        decode = model.decode
+        model.decode = partial(decode, heard=heard)
+        try:
+            (prediction,) = predict(self.model, self.data, [example])
+        finally:
+            model.decode = decode
+        return prediction
+
     def maps(self, inputs: str | Sequence[str], *, forbid: Sequence[str] = ()) -> list[list[AttentionMap]]:
         """For each input the maps of the gaze, a map a module, while the model's own prediction is forced.
 
         `forbid` are words of the input that the gaze may not look at, neither for the prediction nor for the maps.
 
         Raises:
-            ValueError: if an input has no such word.
+            ValueError: if an input has no such word, or the model no attention.
         """
         examples = self.data.read(as_list(inputs))
         if forbid:
@@ -159,6 +181,8 @@ class Run:
 
     def without(self, example: Any, words: Sequence[str]) -> list[AttentionMap]:
         """The maps of one example while the gaze may not look at some of its words."""
+        if not self.model.explains:
+            raise ValueError("this model has no attention that could be forbidden to look at a word")
         keys = [key for word in words for key in self.data.keys_of(example, word)]
         with intervene(self.model, forbid=keys, modules=self.model.explains):
             forced = self.data.forced([example], generate(self.model, self.data, [example]))

@@ -20,8 +20,9 @@ def write_maps(
     timeline: Sequence[Any] = (),
     heads: bool = False,
 ) -> None:
-    """An npz a map, a PNG an example (of means; with `heads`, one of all heads too), and `maps.html`. Maps over a
-    picture are drawn on it, a PNG a module, and with `heads` a PNG a head; those over a sound, under its spectrogram.
+    """An npz a map, a PNG an example (of means; with `heads`, one of all heads too), and `maps.html`. Maps with other
+    labels than the first have PNGs of their own. Maps over a picture are drawn on it, a PNG a module, and with `heads`
+    a PNG a head; those over a sound, under its spectrogram.
 
     The page begins with `first`, examples that get no files here, whose maps over time are `timeline`.
     """
@@ -39,13 +40,22 @@ def write_maps(
             if found and all(isinstance(map.shown, Sound) for map in found):
                 draw_under_sound(found, folder / f"{number:03d}.png", heads=heads)
                 continue
-            if found and heads:
-                draw_layers(found, folder / f"{number:03d}-heads.png", title=found[0].heading)
-            if found:
-                draw_layers([map.mean() for map in found], folder / f"{number:03d}.png", title=found[0].heading)
+            for place, alike in enumerate(with_the_same_labels(found), start=1):
+                stem = f"{number:03d}" if place == 1 else f"{number:03d}-{place}"
+                if heads:
+                    draw_layers(alike, folder / f"{stem}-heads.png", title=alike[0].heading)
+                draw_layers([map.mean() for map in alike], folder / f"{stem}.png", title=alike[0].heading)
     if shown := [each for each in (*first, *maps) if each]:
         write_html(shown, folder / PAGE, title=title, timeline=timeline)
     say_warnings(caught)
+
+
+def with_the_same_labels(maps: Sequence[Any]) -> list[list[Any]]:
+    """The maps in groups that fit into one picture, in the order in which they come."""
+    groups: dict[tuple, list[Any]] = {}
+    for map in maps:
+        groups.setdefault((map.queries, map.keys), []).append(map)
+    return list(groups.values())
 
 
 def draw_on_picture(maps: Sequence[Any], path: Path, *, heads: bool) -> None:

@@ -1,6 +1,7 @@
 """Multi-head attention (Vaswani et al. 2017, section 3.2.2), with any mechanism in its heads."""
 
 import functools
+from collections.abc import Callable
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -82,7 +83,7 @@ def bare(attention: AttentionFactory, *, width: int, heads: int) -> Attention:
     return attention(query_dim=width, key_dim=width, heads=heads if makes_heads(attention) else 1)
 
 
-def makes_heads(attention: AttentionFactory) -> bool:
+def makes_heads(attention: Callable[..., nn.Module]) -> bool:
     return (attention.func if isinstance(attention, functools.partial) else attention) is MultiHeadAttention
 
 
