@@ -194,5 +194,5 @@ def refuse_places(decoder: nn.Module) -> None:
             raise ValueError(
                 f"{type(module).__name__} has no meaning over speech: it compares the number of a character with the "
                 "number of a frame, and nobody speaks a character a frame. Those that fit: location, local_predictive, "
-                "scaled_dot, dot, cosine, content, general, additive, multi_head and unconditional"
+                "scaled_dot, dot, cosine, content, general, additive, multi_head, unconditional and mean"
             )
