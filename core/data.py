@@ -127,6 +127,10 @@ class DemoData(L.LightningDataModule):
         and names the files."""
         return [self.predictions([example], [None])[0].input]
 
+    def listing(self, examples: Sequence[Any], predictions: Sequence[Prediction]) -> dict[str, str]:
+        """Texts for a person to read beside the scores, by the names of the files that they are left in."""
+        return {}
+
     def tried(self, example: Any, steps: int) -> Sequence[int]:
         """Which of an example's steps are asked what they lose without some of their keys; any of them may be."""
         return range(steps)

@@ -1,7 +1,7 @@
 """What is left of attention maps in a folder: files, pictures, and one page to look at them all."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,11 @@ def write_maps(
 ) -> None:
     """An npz a map, a PNG an example (of means; with `heads`, one of all heads too), and `maps.html`. Maps with other
     labels than the first have PNGs of their own. Maps over a picture are drawn on it, a PNG a module, and with `heads`
-    a PNG a head.
+    a PNG a head; those over a sound, under its spectrogram.
 
     The page begins with `first`, examples that get no files here, whose maps over time are `timeline`.
     """
-    from core.maps import Picture, save_all
+    from core.maps import Picture, Sound, save_all
     from core.maps.html import write_html
     from core.maps.png import draw_layers
 
@@ -36,6 +36,9 @@ def write_maps(
         for number, found in enumerate(maps, start=1):
             if found and all(isinstance(map.shown, Picture) for map in found):
                 draw_on_picture(found, folder / f"{number:03d}.png", heads=heads)
+                continue
+            if found and all(isinstance(map.shown, Sound) for map in found):
+                draw_under_sound(found, folder / f"{number:03d}.png", heads=heads)
                 continue
             for place, alike in enumerate(with_the_same_labels(found), start=1):
                 stem = f"{number:03d}" if place == 1 else f"{number:03d}-{place}"
@@ -59,9 +62,20 @@ def draw_on_picture(maps: Sequence[Any], path: Path, *, heads: bool) -> None:
     """A picture each, of modules and perhaps of their heads; the first module has the name of `path` itself."""
     from core.maps.overlay import draw_overlay
 
+    draw_each(draw_overlay, maps, path, heads=heads)
+
+
+def draw_under_sound(maps: Sequence[Any], path: Path, *, heads: bool) -> None:
+    """The same for maps over a sound."""
+    from core.maps.spectrogram import draw_spectrogram
+
+    draw_each(draw_spectrogram, maps, path, heads=heads)
+
+
+def draw_each(draw: Callable[..., Path], maps: Sequence[Any], path: Path, *, heads: bool) -> None:
     for place, map in enumerate(maps):
         own = path if place == 0 else path.with_stem(f"{path.stem}-{place + 1}")
-        draw_overlay(map, own, title=map.heading)
+        draw(map, own, title=map.heading)
         for head, weights in enumerate(map.weights if heads and len(map.weights) > 1 else ()):
             one = replace(map, weights=weights, name=f"{map.name}, head {head}")
-            draw_overlay(one, own.with_stem(f"{own.stem}-head-{head}"), title=map.heading)
+            draw(one, own.with_stem(f"{own.stem}-head-{head}"), title=map.heading)

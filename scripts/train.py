@@ -90,6 +90,8 @@ def score_and_draw(
         data.draw(test, result.predictions, folder)
         attention = data.map_scores(looks(model, data), validation, test)
         faithful = faithfulness(model, data, test[:EXAMPLES])
+    for name, text in data.listing(test, result.predictions).items():
+        (folder / name).write_text(text, encoding="utf-8")
     with screen.status("drawing attention maps"):
         title = f"{folder.parent.name}, {folder.name}"
         heads = draw_maps(model, data, test[: training.map_examples], folder / "maps", title)

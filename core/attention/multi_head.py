@@ -34,7 +34,7 @@ class MultiHeadAttention(Attention):
         key_dim, head_dim = key_dim or query_dim, query_dim // heads
         self.heads = heads
         self.mechanism = build(mechanism, query_dim=head_dim, key_dim=head_dim, heads=heads)
-        self.reads_query = self.mechanism.reads_query
+        self.reads_query, self.looks_back = self.mechanism.reads_query, self.mechanism.looks_back
         self.query_projection = projection(query_dim, query_dim)
         self.key_projection = projection(key_dim, query_dim)
         self.value_projection = projection(value_dim or key_dim, query_dim)
@@ -60,6 +60,12 @@ class MultiHeadAttention(Attention):
             keys = self.split(self.key_projection(keys))
         mask = with_head_axis(check_mask(mask, query[..., 0, :, :], keys))
         return self.mechanism.weights(query, keys, mask, first=first)
+
+    def onward(self, query: Tensor, prepared: Prepared, mask: Tensor | None = None, *, first: int = 0) -> Prepared:
+        if not self.looks_back:
+            return prepared
+        query = self.split(self.query_projection(query))
+        return self.mechanism.onward(query, prepared, with_head_axis(mask), first=first)
 
     def split(self, inputs: Float[Tensor, "*B T D"]) -> Float[Tensor, "*B H T _"]:
         return inputs.unflatten(-1, (self.heads, -1)).transpose(-3, -2)

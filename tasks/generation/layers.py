@@ -43,6 +43,11 @@ class PastAttention(MultiHeadAttention):
         if makes_heads(mechanism):
             mechanism = getattr(mechanism, "keywords", {}).get("mechanism", mechanism)
         super().__init__(mechanism, query_dim=width, heads=heads)
+        if self.looks_back:
+            raise ValueError(
+                f"{type(self.mechanism).__name__} has no meaning over a past that grows: it reads where the token before "
+                "looked, token by token, over keys that stay. It is for speech and translation"
+            )
         self.rotary = Rotary(width=width // heads, places=places) if places else None
 
     def turned(self, inputs: Float[Tensor, "*B T D"], first: int) -> Float[Tensor, "*B H T _"]:
