@@ -45,7 +45,7 @@ class PastAttention(MultiHeadAttention):
         super().__init__(mechanism, query_dim=width, heads=heads)
         if self.looks_back:
             raise ValueError(
-                f"{type(self.mechanism).__name__} has no meaning over a past that grows: it reads where the token before "
+                f"{type(self.mechanism).__name__} has no meaning over a past that grows: it reads where the one before "
                 "looked, token by token, over keys that stay. It is for speech and translation"
             )
         self.rotary = Rotary(width=width // heads, places=places) if places else None
