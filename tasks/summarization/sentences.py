@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-import sentencex
+from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]  # a compiled module
 
 from core.text import clean, words
 
@@ -18,7 +18,7 @@ def sentences(text: str, *, language: str = "en") -> list[Span]:
     of one that it does not know, the rules of a related one. A blank line ends a sentence, a single line break does
     not.
     """
-    parts = sentencex.segment(language, text)  # pyright: ignore[reportAttributeAccessIssue]
+    parts = segment(language, text)
     spans = [trimmed(text, span) for span in pairwise(accumulate(map(len, parts), initial=0))]
     return [(start, end) for start, end in spans if any(map(str.isalnum, text[start:end]))]
 

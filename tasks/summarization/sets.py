@@ -81,7 +81,8 @@ class BBCNews(PublicArticles):
             loaded = load_public(self.path, columns=BBC_LABELLED, splits=SPLITS)
             return {split: [self.with_sentences(row) for row in self.some(loaded, split)] for split in SPLITS}
         if set(BBC_HUB) <= set(columns):
-            rows = [self.with_summary(row["Articles"] or "", row["Summaries"] or "") for row in loaded["train"]]
+            pairs = zip(loaded["train"]["Articles"], loaded["train"]["Summaries"], strict=True)
+            rows = [self.with_summary(text or "", summary or "") for text, summary in pairs]
             return with_held_out(rows, self.held_out, seed=self.seed)
         raise DataError(
             f"data.path={self.path}: found the columns {columns}, wanted {list(BBC_LABELLED)} or {list(BBC_HUB)}."
