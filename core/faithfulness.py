@@ -17,6 +17,8 @@ from core.maps.bootstrap import bootstrap_interval
 from core.maps.scores import rank_correlation
 from core.metrics import Score
 
+NEXT_TO_NOTHING = 0.01
+"""Nats a token below which a loss is no measure for another."""
 EXAMPLES = 20
 """How many examples are tried; a step of each is tried about as often as there are keys."""
 FORBIDDEN, REPLACED = "forbidden", "replaced"
@@ -176,7 +178,8 @@ def summary(way: str, losses: Sequence[Losses], k: int) -> dict[str, Score]:
     without = {choice: by_example(each.without[choice] for each in losses) for choice in losses[0].without}
     alone = {choice: by_example(each.alone[choice] for each in losses) for choice in losses[0].alone}
     most, random = without["most attended"].mean(), without["random"].mean()
-    times = f"{most / random:.1f} times a random one" if random > 0 else "a random one costs nothing"
+    costs = random > NEXT_TO_NOTHING
+    times = f"{most / random:.1f} times a random one" if costs else "a random one costs next to nothing"
     found = {
         f"{way}, most attended": score(
             without["most attended"], f"nats lost without the most attended {keys}; {times}"
