@@ -172,14 +172,22 @@ def log_probabilities(model: Demo, data: DemoData, examples: Sequence[Any]) -> F
     return found.double().cpu().numpy()
 
 
+def compared(most: float, random: float) -> str:
+    """What the most attended keys cost, measured by what random ones do."""
+    if most <= random:
+        return "no more than a random one"
+    return (
+        f"{most / random:.1f} times a random one" if random > NEXT_TO_NOTHING else "a random one costs next to nothing"
+    )
+
+
 def summary(way: str, losses: Sequence[Losses], k: int) -> dict[str, Score]:
     """The figures of one way of taking keys away."""
     keys = "key" if k == 1 else f"{k} keys"
     without = {choice: by_example(each.without[choice] for each in losses) for choice in losses[0].without}
     alone = {choice: by_example(each.alone[choice] for each in losses) for choice in losses[0].alone}
     most, random = without["most attended"].mean(), without["random"].mean()
-    costs = random > NEXT_TO_NOTHING
-    times = f"{most / random:.1f} times a random one" if costs else "a random one costs next to nothing"
+    times = compared(most, random)
     found = {
         f"{way}, most attended": score(
             without["most attended"], f"nats lost without the most attended {keys}; {times}"
