@@ -160,6 +160,8 @@ class _Without:
         return type(self.mechanism).mix(self.mechanism, query, prepared, allowed, first)
 
     def onward(self, query: Tensor, prepared: Prepared, mask: Tensor | None = None, *, first: int = 0) -> Prepared:
+        if not self.mechanism.looks_back:
+            return prepared
         allowed = self.allowed(mask, query, prepared.keys, first)
         return type(self.mechanism).onward(self.mechanism, query, prepared, allowed, first=first)
 

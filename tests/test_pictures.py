@@ -88,6 +88,17 @@ def test_a_sound_is_no_picture_and_the_other_way():
         spectrogram_figure(over_a_picture([0], ["a"]))
 
 
+def test_upright_names_of_low_panels_stay_apart():
+    maps = [
+        AttentionMap(np.eye(1, 6)[None], queries=["a"], keys=list("uvwxyz"), name=name) for name in (20 * "m", 20 * "n")
+    ]
+    picture = png.figure(maps, "two")
+    rendered(picture)
+    upright = [text for text in picture.findobj(Text) if text.get_rotation() == 90 and len(text.get_text()) == 20]
+    upper, lower = (text.get_window_extent() for text in upright)
+    assert upper.y0 > lower.y1 and upper.y1 < picture.bbox.y1
+
+
 class TestOverlay:
     @pytest.mark.parametrize("key", range(6))
     def test_v03_the_bright_cell_is_in_its_place(self, key):

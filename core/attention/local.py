@@ -60,6 +60,8 @@ class LocalAttention(Attention):
         return self.mechanism.weights(query, keys, self.window(query, length, mask, first), first=first)
 
     def onward(self, query: Tensor, prepared: Prepared, mask: Tensor | None = None, *, first: int = 0) -> Prepared:
+        if not self.looks_back:
+            return prepared
         keys = prepared.keys.shape[-2]
         return self.mechanism.onward(query, prepared, self.window(query, keys, mask, first), first=first)
 

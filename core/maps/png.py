@@ -120,7 +120,10 @@ class _Sheet:
         self.left = 1.0 * round(MARGIN + LINE * bool(self.modules) + LINE + query_length + GAP)
         self.top = 1.0 * round(MARGIN + LINE * (3.6 if self.notes else 2.4) + key_height + GAP)
         self.panel = self.across * len(self.keys), self.down * len(self.queries)
-        self.pitch = self.panel[0] + GAP, self.panel[1] + GAP + LINE * (len(self.panels) > 1)
+        module = self.lettering.length(*self.modules) if self.modules else 0  # stands upright beside its row of panels
+        self.top = max(self.top, MARGIN + 3.6 * LINE + (module - self.panel[1]) / 2)
+        down = max(self.panel[1] + LINE * (len(self.panels) > 1), module)
+        self.pitch = self.panel[0] + GAP, down + GAP
         right = self.left + self.columns * self.pitch[0] - GAP + overhang
         legend = self.left + RAMP + LINE + self.lettering.length(self.legend)
         heading = heading_width(self.lettering, self.title, self.notes)

@@ -45,7 +45,9 @@ def scores(known: Sequence[Deciding], maps: Iterable[Sequence[AttentionMap]]) ->
     told: dict[str, Score] = {}
     for way, found in sorted(ways.items()):
         told[f"mass on deciding words{way}"] = score([each.mass for each in found], "share of the weight")
-        told[f"deciding word first{way}"] = score([each.hit for each in found], "the word with the most weight decides")
+        told[f"deciding word first{way}"] = score(
+            [float(each.hit) for each in found], "the word with the most weight decides"
+        )
         told[f"average precision{way}"] = score([each.precision for each in found], "of words ranked by weight")
     told["mass on deciding words, uniform"] = score(shares, "even weights; also how often a random word decides")
     told["average precision, random"] = score(ranks, "any order")
