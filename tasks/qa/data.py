@@ -12,6 +12,7 @@ from numpy import ndarray
 
 from core.data import DemoData, Looks, MapScores
 from core.demo import Prediction
+from core.files import whole_file
 from core.maps import AttentionMap
 from core.metrics import Score
 from core.public import DataError
@@ -64,6 +65,7 @@ class QuestionData(DemoData):
 
     score_name = "f1"
     asks = ("passage", "question")
+    from_files = ("passage",)
 
     def __init__(
         self,
@@ -253,8 +255,15 @@ class QuestionData(DemoData):
         """The words of the passage that are this one; capitals count only where it occurs as it is written."""
         return labels.keys_of(example, word)
 
-    def forbidden(self, example: Example, told: Sequence[str]) -> dict[str, list[int]]:
-        return labels.forbidden(example, told)
+    def forbidden(self, example: Example, words: Sequence[str], gaze: Sequence[str]) -> dict[str, list[int]]:
+        return labels.forbidden(example, words)
+
+    def sample(self, example: Example, folder: Path) -> list[str]:
+        """The passage goes to a file of the run's folder."""
+        path = folder / "passage.txt"
+        with whole_file(path) as file:
+            file.write(example.passage.text.encode("utf-8", "replace"))
+        return [str(path), example.question.text]
 
     def without(self, example: Example, keys: Sequence[int]) -> Example:
         """Words that say nothing in the place of these words of the passage."""
