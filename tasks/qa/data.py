@@ -255,7 +255,7 @@ class QuestionData(DemoData):
         """The words of the passage that are this one; capitals count only where it occurs as it is written."""
         return labels.keys_of(example, word)
 
-    def forbidden(self, example: Example, words: Sequence[str], gaze: Sequence[str]) -> dict[str, list[int]]:
+    def forbidden(self, example: Example, words: Sequence[str], explains: Sequence[str]) -> dict[str, list[int]]:
         return labels.forbidden(example, words)
 
     def sample(self, example: Example, folder: Path) -> list[str]:

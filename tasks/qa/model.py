@@ -85,7 +85,7 @@ class AttentionFlow(Demo):
         self.longest_answer = longest_answer
         recurrent = {"width": width, "dropout": dropout}
         self.embedding = WordEmbedding(vocabulary=vocabulary, width=embedding, dropout=word_dropout)
-        self.dropout, self.shared_dropout = Dropout(dropout), SharedDropout(dropout)
+        self.dropout, self.shared_dropout = Dropout(dropout), SharedDropout(dropout, steps=1)
         self.enter = nn.Linear(2 * embedding + len(FEATURES), width)
         self.encoder = SimpleRecurrentEncoder(layers=encoder_layers, **recurrent)
         self.question_pooling = AttentionPooling(UnconditionalAttention, width=width)

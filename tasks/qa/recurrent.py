@@ -9,46 +9,46 @@ from torch import Tensor, nn
 from core.layers import ambient
 
 
-class Scan(torch.autograd.Function):
-    """state[t] = keep[t] state[t - 1] + new[t], along T; from the end if `backwards`.
+class RunningMean(torch.autograd.Function):
+    """state[t] = keep[t] state[t - 1] + (1 - keep[t]) new[t], along the first axis, from a state of 0; for the second
+    half of the width from the end, with t + 1.
 
-    One product and sum a step. Autograd would keep a node for each of them, and takes three times as long.
+    One operation a step. Autograd would keep a node for each of them, and takes three times as long.
     """
 
     @staticmethod
-    def forward(ctx: Any, keep: Tensor, new: Tensor, backwards: bool) -> Tensor:
+    def forward(ctx: Any, keep: Tensor, new: Tensor) -> Tensor:
         states = torch.empty_like(new)
-        follow(keep.unbind(1), new.unbind(1), states.unbind(1), backwards)
-        ctx.save_for_backward(keep, states)
-        ctx.backwards = backwards
+        for kept, added, state in zip(steps(keep), steps(new), steps(states), strict=True):
+            before = torch.zeros_like(added[0])
+            for each in zip(added, kept, state, strict=True):
+                before = torch.lerp(each[0], before, each[1], out=each[2])
+        ctx.save_for_backward(keep, new, states)
         return states
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
-        keep, states = ctx.saved_tensors
-        zero = torch.zeros_like(keep[:, :1])
-        # The gradient comes back through the keep of the step after.
-        later = torch.cat([zero, keep[:, :-1]], dim=1) if ctx.backwards else torch.cat([keep[:, 1:], zero], dim=1)
-        new = torch.empty_like(states)
-        follow(later.unbind(1), gradients[0].unbind(1), new.unbind(1), not ctx.backwards)
-        before = torch.cat([states[:, 1:], zero], dim=1) if ctx.backwards else torch.cat([zero, states[:, :-1]], dim=1)
-        return new * before, new, None
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
+        keep, new, states = ctx.saved_tensors
+        # Of each state: what is asked of it, and what comes back through the step after it.
+        whole = gradients[0].clone(memory_format=torch.contiguous_format)
+        for part, kept in zip(steps(whole), steps(keep), strict=True):
+            for after, through, before in zip(part[:0:-1], kept[:0:-1], part[-2::-1], strict=True):
+                before.addcmul_(after, through)
+        difference = -new
+        half = new.shape[-1] // 2
+        difference[1:, :, :half] += states[:-1, :, :half]
+        difference[:-1, :, half:] += states[1:, :, half:]
+        return whole * difference, whole - whole * keep
 
 
-def follow(keep: tuple[Tensor, ...], new: tuple[Tensor, ...], states: tuple[Tensor, ...], backwards: bool) -> None:
-    """Fills in the states, one after the other."""
-    steps = range(len(new) - 1, -1, -1) if backwards else range(len(new))
-    before = None
-    for step in steps:
-        if before is None:
-            states[step].copy_(new[step])
-        else:
-            torch.addcmul(new[step], keep[step], before, out=states[step])
-        before = states[step]
+def steps(sequence: Float[Tensor, "T B D"]) -> tuple[list[Tensor], list[Tensor]]:
+    """The steps of both directions, each in its order, with half of the width."""
+    forwards, backwards = sequence.chunk(2, dim=-1)
+    return list(forwards.unbind()), list(backwards.unbind())[::-1]
 
 
-def scan(keep: Float[Tensor, "B T D"], new: Float[Tensor, "B T D"], *, backwards: bool) -> Float[Tensor, "B T D"]:
-    return cast(Tensor, Scan.apply(keep, new, backwards))
+def running_mean(keep: Float[Tensor, "T B D"], new: Float[Tensor, "T B D"]) -> Float[Tensor, "T B D"]:
+    return cast(Tensor, RunningMean.apply(keep, new))
 
 
 class SimpleRecurrentLayer(nn.Module):
@@ -62,48 +62,47 @@ class SimpleRecurrentLayer(nn.Module):
         super().__init__()
         if width % 2:
             raise ValueError(f"both directions share the width, so it is even; got {width}")
-        self.norm = nn.LayerNorm(width)
         self.read = nn.Linear(width, 3 * width)
         self.dropout = SharedDropout(dropout)
+        nn.init.xavier_uniform_(self.read.weight)
         with torch.no_grad():
             self.read.bias.zero_()
             self.read.bias[width : 2 * width] = 1.0
 
-    def forward(self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B 1 T"]) -> Float[Tensor, "B T D"]:
-        candidate, forget, carry = self.read(self.dropout(self.norm(inputs))).chunk(3, dim=-1)
-        padding = ~mask.transpose(1, 2)
-        keep = forget.float().sigmoid().masked_fill(padding, 1.0)
-        new = (1.0 - keep) * candidate.float()
-        halves = zip(keep.chunk(2, dim=-1), new.chunk(2, dim=-1), (False, True), strict=True)
-        states = torch.cat([scan(*half, backwards=backwards) for *half, backwards in halves], dim=-1)
-        carry = carry.sigmoid()
-        return carry * ambient(states) + (1.0 - carry) * inputs
+    def forward(self, inputs: Float[Tensor, "T B D"], padding: Bool[Tensor, "T B 1"]) -> Float[Tensor, "T B D"]:
+        new, keep, carry = self.read(self.dropout(inputs)).chunk(3, dim=-1)
+        keep = keep.sigmoid().masked_fill(padding, 1.0)
+        return torch.lerp(inputs, running_mean(keep, new), carry.sigmoid())
 
 
 class SimpleRecurrentEncoder(nn.Module):
-    """Layers of simple recurrent units, one on the other."""
+    """Layers of simple recurrent units, one on the other, and a norm."""
 
     def __init__(self, *, width: int, layers: int, dropout: float) -> None:
         super().__init__()
         self.layers = nn.ModuleList(SimpleRecurrentLayer(width=width, dropout=dropout) for _ in range(layers))
+        self.norm = nn.LayerNorm(width)
 
     def forward(self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B 1 T"]) -> Float[Tensor, "B T D"]:
+        states, padding = inputs.transpose(0, 1).contiguous(), ~mask.permute(2, 0, 1)
         for layer in self.layers:
-            inputs = layer(inputs, mask)
-        return inputs
+            states = layer(states, padding)
+        return ambient(self.norm(states.transpose(0, 1).contiguous()))
 
 
 class SharedDropout(nn.Module):
-    """Dropout with one mask for all steps of a sequence (Gal and Ghahramani 2016)."""
+    """Dropout with one mask for all steps of a sequence (Gal and Ghahramani 2016): the first axis for `T B D`."""
 
-    def __init__(self, rate: float) -> None:
+    def __init__(self, rate: float, *, steps: int = 0) -> None:
         super().__init__()
         if not 0.0 <= rate < 1.0:
             raise ValueError(f"a dropout rate lies between 0 and 1, without 1; got {rate}")
-        self.rate = rate
+        self.rate, self.steps = rate, steps
 
-    def forward(self, inputs: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+    def forward(self, inputs: Float[Tensor, "_ _ D"]) -> Float[Tensor, "_ _ D"]:
+        """`steps` is the axis of the sequence."""
         if not self.training or not self.rate:
             return inputs
-        kept = torch.rand(inputs.shape[0], 1, inputs.shape[2], device=inputs.device) >= self.rate
+        shape = [size if axis != self.steps else 1 for axis, size in enumerate(inputs.shape)]
+        kept = torch.rand(shape, device=inputs.device) >= self.rate
         return inputs * (kept.to(inputs.dtype) / (1.0 - self.rate))

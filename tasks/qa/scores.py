@@ -22,7 +22,7 @@ def answer_scores(predictions: Sequence[str], golds: Sequence[Sequence[str]]) ->
     if len(predictions) != len(golds):
         raise ValueError(f"{len(predictions)} predictions, but answers to {len(golds)} questions: each needs its own")
     if not predictions:
-        raise ValueError("no answers to score: predictions and golds are empty lists")
+        raise ValueError("nothing to score: answers to no question at all came")
     said = [{"id": str(n), "prediction_text": apart(text)} for n, text in enumerate(predictions)]
     right = [
         {"id": str(n), "answers": {"text": [apart(text) for text in texts] or [""], "answer_start": [0] * len(texts)}}
