@@ -56,6 +56,18 @@ class DemoData(L.LightningDataModule):
         self.splits: dict[str, list[Any]] = {}
         self.counts: Counter[str] = Counter()
 
+    vocabulary: int
+
+    @property
+    def supplies(self) -> dict[str, Any]:
+        """What a model is told that only the data know, by the names of its arguments."""
+        return {"vocabulary": self.vocabulary}
+
+    @property
+    def keys_at_once(self) -> int:
+        """How many keys of the gaze are taken away together, where it is measured what they were worth."""
+        return 1
+
     @abstractmethod
     def load(self) -> None:
         """Fills `splits` with train, validation and test, and prepares whatever reading needs."""
@@ -120,6 +132,11 @@ class DemoData(L.LightningDataModule):
     @abstractmethod
     def without(self, example: Any, keys: Sequence[int]) -> Any:
         """The example with something that says nothing in the place of these keys of the gaze."""
+
+    def sample(self, example: Any, folder: Path) -> list[str]:
+        """An example as the words of a command line; a task whose inputs are no short texts leaves them in `folder`,
+        and names the files."""
+        return [self.predictions([example], [None])[0].input]
 
     def map_scores(self, looks: Looks, validation: Sequence[Any], test: Sequence[Any]) -> MapScores:
         """How right the maps are, where the data know: what is chosen is chosen on validation, and scored on test."""

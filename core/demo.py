@@ -55,7 +55,7 @@ class Demo(L.LightningModule):
 
     @abstractmethod
     def log_probabilities(self, batch: Any) -> Float[Tensor, "B Q"]:
-        """Of the outputs that a batch forces, in nats: one for each query of the gaze."""
+        """Of the outputs that a batch forces, in nats: one for each query of the modules that `explains` names."""
 
     @abstractmethod
     def generate(self, batch: Any) -> list[Any]:
@@ -65,6 +65,12 @@ class Demo(L.LightningModule):
     @abstractmethod
     def gaze(self) -> list[str]:
         """Dotted names of the attention modules that are the point of the task."""
+
+    @property
+    def explains(self) -> list[str]:
+        """Those modules of the gaze that say what the outputs rest on, all over the same keys: the ones whose looks
+        can be forbidden and tried for faithfulness."""
+        return self.gaze
 
     def training_step(self, batch: Any, number: int) -> Tensor:
         loss = self.loss(batch)

@@ -60,17 +60,20 @@ def evaluate(model: Demo, data: DemoData, examples: Sequence[Any]) -> Evaluation
 
 
 @torch.inference_mode()
-def attention_maps(model: Demo, data: DemoData, examples: Sequence[Any]) -> Iterator[list[AttentionMap]]:
+def attention_maps(
+    model: Demo, data: DemoData, examples: Sequence[Any], *, modules: Sequence[str] | None = None
+) -> Iterator[list[AttentionMap]]:
     """The gaze on each example, whose target is forced: one forward pass inside `record`, an example at a time.
 
-    Nothing is averaged and nothing of the padding is left; an example with nothing in it gives no maps, nor
-    does a model without a gaze.
+    `modules` are those of the gaze to look at; all, unless it is given. Nothing is averaged and nothing of the padding
+    is left; an example with nothing in it gives no maps, nor does a model without a gaze.
     """
     model.eval()
+    watched = model.gaze if modules is None else list(modules)
     for example in examples:
-        if not data.size(example) or not model.gaze:
+        if not data.size(example) or not watched:
             yield []
             continue
-        with record(model, modules=model.gaze) as weights:
+        with record(model, modules=watched) as weights:
             model.loss(model.transfer_batch_to_device(data.collate([example]), model.device, 0))
         yield data.maps(example, {name: map[0].float().cpu().numpy() for name, map in weights.items()})

@@ -82,15 +82,19 @@ class Losses(NamedTuple):
 
 @torch.inference_mode()
 def faithfulness(
-    model: Demo, data: DemoData, examples: Sequence[Any], *, k: int = 1, seed: int = 0
+    model: Demo, data: DemoData, examples: Sequence[Any], *, k: int | None = None, seed: int = 0
 ) -> dict[str, Score]:
     """Scores of the gaze on examples whose outputs are forced; none where no step can be tried.
+
+    `k` keys are taken away together: as many as the data say, unless it is given.
 
     Every figure is a mean over examples of the mean over their steps, with a 95 % bootstrap interval over examples.
     """
     model.eval()
+    k = data.keys_at_once if k is None else k
     losses: dict[str, list[Losses]] = {FORBIDDEN: [], REPLACED: []}
-    for number, (example, maps) in enumerate(zip(examples, attention_maps(model, data, examples), strict=True)):
+    explaining = attention_maps(model, data, examples, modules=model.explains)
+    for number, (example, maps) in enumerate(zip(examples, explaining, strict=True)):
         if not maps:
             continue
         weights = np.concatenate([map.weights for map in maps]).mean(axis=0)
@@ -115,7 +119,7 @@ class Forbidding:
         forbidden = torch.zeros(len(trials), *self.shape, dtype=torch.bool)
         for row, trial in enumerate(trials):
             forbidden[row, trial.step, list(trial.keys)] = True
-        with intervene(self.model, forbid=forbidden, modules=self.model.gaze):
+        with intervene(self.model, forbid=forbidden, modules=self.model.explains):
             found = log_probabilities(self.model, self.data, [self.example] * len(trials))
         return np.array([found[row, trial.step] for row, trial in enumerate(trials)])
 

@@ -30,7 +30,7 @@ def posterior_maps(model: Demo, data: DemoData, examples: Sequence[Any]) -> Iter
     head may look at this one key. So a look at what was not said in the end loses its weight. An example with nothing
     in it gives no map.
     """
-    for example, maps in zip(examples, attention_maps(model, data, examples), strict=True):
+    for example, maps in zip(examples, attention_maps(model, data, examples, modules=model.explains), strict=True):
         if not maps:
             yield []
             continue
@@ -55,6 +55,6 @@ def alone(model: Demo, data: DemoData, example: Any, shape: tuple[int, int]) -> 
     others = ~torch.eye(keys, dtype=torch.bool).unsqueeze(1)
     found = []
     for some in others.split(rows_at_once(data, example)):
-        with intervene(model, forbid=some, modules=model.gaze):
+        with intervene(model, forbid=some, modules=model.explains):
             found.append(log_probabilities(model, data, [example] * len(some)))
     return np.concatenate(found).T

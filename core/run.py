@@ -173,7 +173,7 @@ class Run:
     def without(self, example: Any, words: Sequence[str]) -> list[AttentionMap]:
         """The maps of one example while the gaze may not look at some of its words."""
         with ExitStack() as stack:
-            for module, keys in self.data.forbidden(example, words, self.model.gaze).items():
+            for module, keys in self.data.forbidden(example, words, self.model.explains).items():
                 stack.enter_context(intervene(self.model, forbid=keys, modules=[module]))
             forced = self.data.forced([example], generate(self.model, self.data, [example]))
             (maps,) = attention_maps(self.model, self.data, forced)

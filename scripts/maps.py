@@ -11,6 +11,9 @@ from compose import ConfigError
 from inputs import inputs, parser
 from pages import PAGE, write_maps
 
+LONGEST = 200
+"""Characters of a source that are told on the terminal; the files have all of it."""
+
 
 def main(arguments: list[str]) -> None:
     """Writes for each input the weights with their labels (npz), a picture of all heads and one of their means; and
@@ -23,6 +26,7 @@ def main(arguments: list[str]) -> None:
     add_options(options)
     chosen = options.parse_intermixed_args(arguments)
 
+    from core.maps.attention_map import visible
     from core.maps.measures import measured
     from core.run import load, new_maps_folder
 
@@ -37,7 +41,7 @@ def main(arguments: list[str]) -> None:
         if not maps:
             print(f"{number}: the input is empty: no map")
             continue
-        print(f"{number}: {maps[0].text['source']}  ->  {maps[0].text['prediction']}")
+        print(f"{number}: {visible(maps[0].text['source'], LONGEST)}  ->  {maps[0].text['prediction']}")
         if before:
             print(f"   with nothing forbidden:  {before[number - 1]}")
         if notice := maps[0].text.get("notice"):

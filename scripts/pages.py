@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,12 @@ def write_maps(
     timeline: Sequence[Any] = (),
     heads: bool = False,
 ) -> None:
-    """An npz a map, a PNG an example (of means; with `heads`, one of all heads too), and `maps.html`.
+    """An npz a map, a PNG an example (of means; with `heads`, one of all heads too), and `maps.html`. Maps over a
+    picture are drawn on it, a PNG a module, and with `heads` a PNG a head.
 
     The page begins with `first`, examples that get no files here, whose maps over time are `timeline`.
     """
-    from core.maps import save_all
+    from core.maps import Picture, save_all
     from core.maps.html import write_html
     from core.maps.png import draw_layers
 
@@ -31,6 +33,9 @@ def write_maps(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for number, found in enumerate(maps, start=1):
+            if found and all(isinstance(map.shown, Picture) for map in found):
+                draw_on_picture(found, folder / f"{number:03d}.png", heads=heads)
+                continue
             if found and heads:
                 draw_layers(found, folder / f"{number:03d}-heads.png", title=found[0].heading)
             if found:
@@ -38,3 +43,15 @@ def write_maps(
     if shown := [each for each in (*first, *maps) if each]:
         write_html(shown, folder / PAGE, title=title, timeline=timeline)
     say_warnings(caught)
+
+
+def draw_on_picture(maps: Sequence[Any], path: Path, *, heads: bool) -> None:
+    """A picture each, of modules and perhaps of their heads; the first module has the name of `path` itself."""
+    from core.maps.overlay import draw_overlay
+
+    for place, map in enumerate(maps):
+        own = path if place == 0 else path.with_stem(f"{path.stem}-{place + 1}")
+        draw_overlay(map, own, title=map.heading)
+        for head, weights in enumerate(map.weights if heads and len(map.weights) > 1 else ()):
+            one = replace(map, weights=weights, name=f"{map.name}, head {head}")
+            draw_overlay(one, own.with_stem(f"{own.stem}-head-{head}"), title=map.heading)

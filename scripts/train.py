@@ -1,6 +1,5 @@
 """Train a demo, score it, draw its attention, and leave a run folder: `python scripts/train.py task=translation`."""
 
-import json
 import platform
 import re
 import shlex
@@ -57,7 +56,7 @@ def train(config: dict[str, Any], screen: Console, *, resume: Path | None = None
     announce(config, screen)
     folder = find(resume.expanduser()).resolve() if resume else None
     training, data = instantiate(config["trainer"]), read_data(config, screen, folder)
-    config["model"]["vocabulary"] = data.vocabulary
+    config["model"] |= data.supplies
     model = instantiate(config["model"])
     checkpoint = folder / "checkpoints" / "last.ckpt" if folder else None
     if checkpoint:
@@ -72,7 +71,8 @@ def train(config: dict[str, Any], screen: Console, *, resume: Path | None = None
     scores, tables = score_and_draw(model, data, training, folder, screen)
     spent["total_seconds"] = round(time.monotonic() - begun, 1)
     write_metrics(config, folder, data, scores, tables, {"parameters": parameters, "training": spent})
-    report(config, folder, mark_latest(folder), scores, spent, screen)
+    shown = data.splits["test"][0]
+    report(config, folder, mark_latest(folder), scores, spent, data.sample(shown, folder), screen)
     return folder
 
 
@@ -159,9 +159,15 @@ def draw_maps(model: Any, data: Any, examples: Sequence[Any], folder: Path, titl
 
 
 def report(
-    config: dict[str, Any], folder: Path, latest: Path, scores: dict[str, Any], spent: dict, screen: Console
+    config: dict[str, Any],
+    folder: Path,
+    latest: Path,
+    scores: dict[str, Any],
+    spent: dict[str, Any],
+    sample: Sequence[str],
+    screen: Console,
 ) -> None:
-    """The table that a run ends with, where its files are, and what to try next."""
+    """The table that a run ends with, where its files are, and what to try next, on a `sample` of an input."""
     used, asked = config["data_used"], config["data_requested"]
     if used != asked:
         screen.print(f"TOY DATA, not {asked}", style="bold yellow")
@@ -172,11 +178,11 @@ def report(
         f"({spent['precision']}); best epoch {spent['best_epoch']}",
         highlight=False,
     )
-    sentence = shlex.quote(example(folder))
+    words = shlex.join(sample)
     screen.print(
         f"\nfiles      {folder}\nmaps       {folder / 'maps' / PAGE}  (open it in a browser)\n\nnext\n"
-        f"  python scripts/predict.py {latest} {sentence}\n"
-        f"  python scripts/maps.py {latest} {sentence}\n"
+        f"  python scripts/predict.py {latest} {words}\n"
+        f"  python scripts/maps.py {latest} {words}\n"
         f"  python scripts/train.py {shlex.join(with_another_mechanism(config))}",
         markup=False,
         highlight=False,
@@ -190,12 +196,6 @@ def with_another_mechanism(config: dict[str, Any]) -> list[str]:
     typed = [word for word in config.get("typed", []) if not re.match(r"\+*attention\b", word)]
     other = "cosine" if config["choices"]["attention"] == "additive" else "additive"
     return [*typed, *([f"data={config['data_used']}"] if fell_back else []), f"attention={other}"]
-
-
-def example(folder: Path) -> str:
-    """A sentence of the run's own, to try the next commands with."""
-    maps = json.loads((folder / "maps" / "maps.json").read_text(encoding="utf-8"))["maps"]
-    return maps[0]["text"]["source"] if maps else "..."
 
 
 if __name__ == "__main__":
