@@ -120,14 +120,14 @@ class DemoData(L.LightningDataModule):
             ValueError: if it does not occur.
         """
 
-    def forbidden(self, example: Any, words: Sequence[str], gaze: Sequence[str]) -> dict[str, list[int]]:
-        """For each module of the gaze the keys that these words of the input are.
+    def forbidden(self, example: Any, words: Sequence[str], explains: Sequence[str]) -> dict[str, list[int]]:
+        """The keys that these words of the input are, for each of these modules; a task may add others of the gaze.
 
         Raises:
             ValueError: as `keys_of`.
         """
         keys = [key for word in words for key in self.keys_of(example, word)]
-        return {module: keys for module in gaze}
+        return {module: keys for module in explains}
 
     @abstractmethod
     def without(self, example: Any, keys: Sequence[int]) -> Any:
