@@ -20,8 +20,9 @@ def write_maps(
     timeline: Sequence[Any] = (),
     heads: bool = False,
 ) -> None:
-    """An npz a map, a PNG an example (of means; with `heads`, one of all heads too), and `maps.html`. Maps over a
-    picture are drawn on it, a PNG a module, and with `heads` a PNG a head.
+    """An npz a map, a PNG an example (of means; with `heads`, one of all heads too), and `maps.html`. Maps of an
+    example with different labels get a PNG each. Maps over a picture are drawn on it, a PNG a module, and with `heads`
+    a PNG a head.
 
     The page begins with `first`, examples that get no files here, whose maps over time are `timeline`.
     """
@@ -36,13 +37,22 @@ def write_maps(
             if found and all(isinstance(map.shown, Picture) for map in found):
                 draw_on_picture(found, folder / f"{number:03d}.png", heads=heads)
                 continue
-            if found and heads:
-                draw_layers(found, folder / f"{number:03d}-heads.png", title=found[0].heading)
-            if found:
-                draw_layers([map.mean() for map in found], folder / f"{number:03d}.png", title=found[0].heading)
+            for place, alike in enumerate(with_labels_alike(found)):
+                path = folder / (f"{number:03d}.png" if place == 0 else f"{number:03d}-{place + 1}.png")
+                draw_layers([map.mean() for map in alike], path, title=found[0].heading)
+                if heads:
+                    draw_layers(alike, path.with_stem(f"{path.stem}-heads"), title=found[0].heading)
     if shown := [each for each in (*first, *maps) if each]:
         write_html(shown, folder / PAGE, title=title, timeline=timeline)
     say_warnings(caught)
+
+
+def with_labels_alike(maps: Sequence[Any]) -> list[list[Any]]:
+    """The maps of an example, those together that are over the same queries and keys."""
+    groups: dict[Any, list[Any]] = {}
+    for map in maps:
+        groups.setdefault((tuple(map.queries), tuple(map.keys)), []).append(map)
+    return list(groups.values())
 
 
 def draw_on_picture(maps: Sequence[Any], path: Path, *, heads: bool) -> None:
