@@ -16,12 +16,11 @@ from core.files import whole_file
 from core.maps import AttentionMap
 from core.metrics import Score
 from core.public import DataError
-from core.text import words
 from tasks.qa import evidence, labels
 from tasks.qa.answers import Question, covering, exact, placed
 from tasks.qa.batch import Batch, Found, Rows, batch_of
 from tasks.qa.features import FEATURES, features
-from tasks.qa.lexicon import HIDDEN, Lexicon
+from tasks.qa.lexicon import HIDDEN, Lexicon, spans_of
 from tasks.qa.scores import answer_scores
 from tasks.qa.sentences import Span, numbers, sentences
 from tasks.qa.windows import check_windows, holding, inside, windows
@@ -124,7 +123,7 @@ class QuestionData(DemoData):
 
     def usable(self, split: str, questions: Sequence[Question]) -> list[Question]:
         """Those with a passage and a question that have words; the others are counted."""
-        kept = [question for question in questions if words(question.passage) and words(question.question)]
+        kept = [question for question in questions if spans_of(question.passage) and spans_of(question.question)]
         self.counts[f"{split}.read"], self.counts[f"{split}.dropped_empty"] = len(questions), len(questions) - len(kept)
         return kept
 
@@ -139,15 +138,15 @@ class QuestionData(DemoData):
 
     def text(self, text: str, other: Sequence[str], *, longest: int | None = None) -> Text:
         """A text in words, beside the words of the other one."""
-        spans = words(text)[:longest]
+        spans = spans_of(text)[:longest]
         own = [text[start:end] for start, end in spans]
-        of_sentence = np.array(numbers(spans, sentences(text)) if spans else [], dtype=np.int64)
         numbered = np.array([self.lexicon.number(word) for word in own], dtype=np.int64)
+        of_sentence = of_sentences(spans, text)
         return Text(text, spans, numbered, features(own, other, of_sentence, self.lexicon.rarity))
 
     def example(self, question: Question, split: str = "inputs") -> Example:
         asked = BLIND if self.blind else question.question
-        spans = words(asked)
+        spans = spans_of(asked)
         self.counts[f"{split}.questions_cut"] += len(spans) > self.longest_question
         told = [asked[start:end] for start, end in spans[: self.longest_question]]
         passage = self.text(question.passage, told)
@@ -274,14 +273,11 @@ class QuestionData(DemoData):
         passage, question = (
             text._replace(
                 numbers=np.array([self.lexicon.number(word) for word in mine], dtype=np.int64),
-                features=features(mine, other, self.of_sentences(text), self.lexicon.rarity),
+                features=features(mine, other, of_sentences(text.spans, text.text), self.lexicon.rarity),
             )
             for text, mine, other in ((example.passage, own, asked), (example.question, asked, own))
         )
         return example._replace(passage=passage, question=question)
-
-    def of_sentences(self, text: Text) -> Int[ndarray, " T"]:
-        return np.array(numbers(text.spans, sentences(text.text)), dtype=np.int64)
 
     def map_scores(self, looks: Looks, validation: Sequence[Example], test: Sequence[Example]) -> MapScores:
         return MapScores(evidence.scores(looks.maps, test), [])
@@ -297,3 +293,8 @@ class QuestionData(DemoData):
 
     def fingerprint(self) -> dict[str, str]:
         return {"vocabulary": self.lexicon.digest(), "features": str(len(FEATURES))}
+
+
+def of_sentences(spans: Sequence[Span], text: str) -> Int[ndarray, " T"]:
+    """For each word the number of its sentence."""
+    return np.array(numbers(spans, sentences(text)), dtype=np.int64)

@@ -2,6 +2,7 @@
 of the other text stands near by (the sliding window of Richardson et al. 2013)."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -32,11 +33,14 @@ def features(
     own: Words, other: Words, sentence: Int[np.ndarray, " T"], rarity: Callable[[str], float]
 ) -> Float[np.ndarray, "T F"]:
     """A row for each word of `own`; `sentence` is the number of its sentence, `rarity(word)` lies between 0 and 1."""
+    if not own:
+        return np.zeros((0, len(FEATURES)), np.float32)
     folded, others = [word.casefold() for word in own], [word.casefold() for word in other]
     begun, beginnings = [word[:BEGINNING] for word in folded], [word[:BEGINNING] for word in others]
-    same = np.array([word in set_ for set_ in (frozenset(others),) for word in folded], dtype=np.float32)
+    asked, beginnings_asked = frozenset(others), frozenset(beginnings)
+    same = np.array([word in asked for word in folded], dtype=np.float32)
     rare = np.array([rarity(word) for word in folded], dtype=np.float32)
-    alike = np.array([word in set_ for set_ in (frozenset(beginnings),) for word in begun], dtype=np.float32)
+    alike = np.array([word in beginnings_asked for word in begun], dtype=np.float32)
     weights: dict[str, float] = {}
     for word, beginning in zip(others, beginnings, strict=True):
         weights[beginning] = max(rarity(word), weights.get(beginning, 0.0))
@@ -54,7 +58,7 @@ def features(
         own_share(folded),
         *shapes(own),
     ]
-    return np.stack(columns, axis=-1).astype(np.float32) if own else np.zeros((0, len(FEATURES)), np.float32)
+    return np.stack(columns, axis=-1).astype(np.float32)
 
 
 def in_sentences(begun: Words, sentence: Int[np.ndarray, " T"], weights: dict[str, float]) -> Float[np.ndarray, " T"]:
@@ -87,10 +91,15 @@ def own_share(folded: Words) -> Float[np.ndarray, " T"]:
 
 
 def shapes(own: Words) -> list[Float[np.ndarray, " T"]]:
-    tests = (
-        lambda word: word[:1].isupper(),
-        lambda word: len(word) > 1 and word.isupper(),
-        lambda word: any(char.isdigit() for char in word),
-        lambda word: not any(char.isalnum() for char in word),
+    return [np.array(column, dtype=np.float32) for column in zip(*map(shape, own), strict=True)]
+
+
+@lru_cache(maxsize=200_000)
+def shape(word: str) -> tuple[bool, ...]:
+    """Whether it has a capital in front, capitals only, a digit, and no letter or digit at all."""
+    return (
+        word[:1].isupper(),
+        len(word) > 1 and word.isupper(),
+        any(char.isdigit() for char in word),
+        not any(char.isalnum() for char in word),
     )
-    return [np.array([test(word) for word in own], dtype=np.float32) for test in tests]

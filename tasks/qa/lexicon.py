@@ -5,6 +5,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from jaxtyping import Int
 
 from core.files import whole_file
 from core.text import Tokenizer, words
+from tasks.qa.sentences import Span
 
 PIECES, CHARACTERS = 4, 12
 """Of a word, at most; of a longer one the first."""
@@ -33,6 +35,7 @@ class Lexicon:
         self.tokenizer, self.passages, self.counts = tokenizer, passages, counts
         self.known: dict[str, int] = {}
         self.rows: list[tuple[list[int], list[int]]] = []
+        self.rarities: dict[str, float] = {}
         self.number(HIDDEN)
 
     @classmethod
@@ -69,7 +72,10 @@ class Lexicon:
 
     def rarity(self, word: str) -> float:
         """From 0, a word that every passage has, to 1, one that none has (Spärck Jones 1972)."""
-        return math.log((self.passages + 1) / (self.counts.get(word, 0) + 1)) / math.log(self.passages + 1)
+        if word not in self.rarities:
+            ratio = (self.passages + 1) / (self.counts.get(word, 0) + 1)
+            self.rarities[word] = math.log(ratio) / math.log(self.passages + 1)
+        return self.rarities[word]
 
     def never_seen(self, found: Iterable[str]) -> list[str]:
         """The words that no training text has, each once."""
@@ -100,6 +106,12 @@ class Lexicon:
         return cls(Tokenizer.load(folder / "tokenizer.model"), passages, counts), always
 
 
+@lru_cache(maxsize=50_000)
+def spans_of(text: str) -> list[Span]:
+    """Where the words of a text stand in it. Many questions are about one passage, so it is kept; not to be changed."""
+    return words(text)
+
+
 def split(text: str) -> list[str]:
     """A text in words."""
-    return [text[start:end] for start, end in words(text)]
+    return [text[start:end] for start, end in spans_of(text)]
