@@ -58,6 +58,9 @@ class DemoData(L.LightningDataModule):
 
     vocabulary: int
 
+    aloud: bool = False
+    """Whether what is generated can be told while it is: a text that goes on."""
+
     @property
     def supplies(self) -> dict[str, Any]:
         """What a model is told that only the data know, by the names of its arguments."""
@@ -138,6 +141,14 @@ class DemoData(L.LightningDataModule):
         and names the files."""
         return [self.predictions([example], [None])[0].input]
 
+    def listing(self, examples: Sequence[Any], predictions: Sequence[Prediction]) -> dict[str, str]:
+        """Texts for a person to read beside the scores, by the names of the files that they are left in."""
+        return {}
+
+    def tried(self, example: Any, steps: int) -> Sequence[int]:
+        """Which of an example's steps are asked what they lose without some of their keys; any of them may be."""
+        return range(steps)
+
     def map_scores(self, looks: Looks, validation: Sequence[Any], test: Sequence[Any]) -> MapScores:
         """How right the maps are, where the data know: what is chosen is chosen on validation, and scored on test."""
         return MapScores({}, [])
@@ -146,6 +157,9 @@ class DemoData(L.LightningDataModule):
         """Where the data know the truth of some examples, not those of the final score, and the gaze on them is no
         nearer to it than its baseline: the figures, in words."""
         return None
+
+    def draw(self, examples: Sequence[Any], predictions: Sequence[Prediction], folder: Path) -> None:
+        """Leaves pictures of all predictions together in a run folder, where a task has such pictures."""
 
     def report(self) -> list[str]:
         """What was read, dropped and cut, a line each."""

@@ -14,6 +14,8 @@ from torch import Tensor
 
 State = TypeVar("State")
 Step = Callable[[Int[Tensor, "B T"], State], tuple[Float[Tensor, "B T V"], State]]
+Heard = Callable[[list[int]], None]
+"""Who listens while tokens are chosen: it gets the next token of each row."""
 
 
 class Decoded(NamedTuple):
@@ -104,9 +106,11 @@ def greedy(
     never: Sequence[int] = (),
     prefix: Sequence[Sequence[int]] = (),
     no_repeat: int = 0,
+    heard: Heard | None = None,
 ) -> list[Decoded]:
     """The likeliest token at every step, until `end`, or until a row has as many tokens as its limit."""
-    return _one_by_one(step, state, likeliest, start=start, limits=limits, rules=Rules(end, never, prefix, no_repeat))
+    rules = Rules(end, never, prefix, no_repeat)
+    return _one_by_one(step, state, likeliest, start=start, limits=limits, rules=rules, heard=heard)
 
 
 def sample(
@@ -123,6 +127,7 @@ def sample(
     top_k: int = 0,
     top_p: float = 1.0,
     seed: int = 0,
+    heard: Heard | None = None,
 ) -> list[Decoded]:
     """Tokens drawn by their shares: of the `top_k` likeliest (0: of all), of the fewest that hold `top_p` of the mass
     (Holtzman et al. 2020), sharper below temperature 1, flatter above it.
@@ -139,7 +144,8 @@ def sample(
         )
     generator = torch.Generator(limits.device).manual_seed(seed)
     choose = partial(drawn, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
-    return _one_by_one(step, state, choose, start=start, limits=limits, rules=Rules(end, never, prefix, no_repeat))
+    rules = Rules(end, never, prefix, no_repeat)
+    return _one_by_one(step, state, choose, start=start, limits=limits, rules=rules, heard=heard)
 
 
 def likeliest(log_probabilities: Float[Tensor, "N V"]) -> Int[Tensor, "N 1"]:
@@ -172,6 +178,7 @@ def _one_by_one(
     start: int,
     limits: Int[Tensor, " B"],
     rules: Rules,
+    heard: Heard | None,
 ) -> list[Decoded]:
     """One sequence a row, its next token chosen from what the rules allow."""
     batch = limits.shape[0]
@@ -185,6 +192,8 @@ def _one_by_one(
         token = choose(log_probabilities)
         said = torch.cat([said, token], dim=1)
         scores.append(log_probabilities.gather(-1, token))
+        if heard and (limits > len(ended)).any():
+            heard(token.squeeze(1).tolist())
         ended.append(token == rules.end)
         going = going & ~ended[-1].squeeze(1) & (len(ended) <= limits)
     if not ended:

@@ -72,6 +72,11 @@ class Demo(L.LightningModule):
         can be forbidden and tried for faithfulness."""
         return self.gaze
 
+    def beside(self, batch: Any) -> dict[str, Float[Tensor, "B Q K"]]:
+        """Weights over the same keys that are shown beside the gaze, by what they are called: no looks of the model's,
+        but what its looks can be compared with. `origin["beside"]` of their maps says so."""
+        return {}
+
     def training_step(self, batch: Any, number: int) -> Tensor:
         loss = self.loss(batch)
         self.log("train/loss", loss, prog_bar=True, batch_size=self.tokens(batch))

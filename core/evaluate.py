@@ -65,8 +65,9 @@ def attention_maps(
 ) -> Iterator[list[AttentionMap]]:
     """The gaze on each example, whose target is forced: one forward pass inside `record`, an example at a time.
 
-    `modules` are those of the gaze to look at; all, unless it is given. Nothing is averaged and nothing of the padding
-    is left; an example with nothing in it gives no maps, nor does a model without a gaze.
+    `modules` are those of the gaze to look at; all, and what the model shows beside them, unless it is given. Nothing
+    is averaged and nothing of the padding is left; an example with nothing in it gives no maps, nor does a model
+    without a gaze.
     """
     model.eval()
     watched = model.gaze if modules is None else list(modules)
@@ -74,6 +75,8 @@ def attention_maps(
         if not data.size(example) or not watched:
             yield []
             continue
+        batch = model.transfer_batch_to_device(data.collate([example]), model.device, 0)
         with record(model, modules=watched) as weights:
-            model.loss(model.transfer_batch_to_device(data.collate([example]), model.device, 0))
+            model.loss(batch)
+        weights = weights if modules is not None else {**weights, **model.beside(batch)}
         yield data.maps(example, {name: map[0].float().cpu().numpy() for name, map in weights.items()})

@@ -17,6 +17,8 @@ from core.maps.bootstrap import bootstrap_interval
 from core.maps.scores import rank_correlation
 from core.metrics import Score
 
+NEXT_TO_NOTHING = 0.01
+"""Nats a token below which a loss is no measure for another."""
 EXAMPLES = 20
 """How many examples are tried; a step of each is tried about as often as there are keys."""
 FORBIDDEN, REPLACED = "forbidden", "replaced"
@@ -48,6 +50,12 @@ class Steps(NamedTuple):
             gone = np.setdiff1d(self.keys, keys) if alone else keys
             found.append(Trial(int(step), tuple(map(int, gone))))
         return found
+
+    def only(self, asked: Sequence[int]) -> "Steps":
+        """Those of the steps that are asked about."""
+        kept = np.isin(self.steps, list(asked))
+        chosen = {name: keys[kept] for name, keys in self.chosen.items()}
+        return Steps(self.steps[kept], self.weights[kept], self.keys, chosen)
 
     def one_by_one(self) -> list[Trial]:
         return [Trial(int(step), (int(key),)) for step in self.steps for key in self.keys]
@@ -99,6 +107,7 @@ def faithfulness(
             continue
         weights = np.concatenate([map.weights for map in maps]).mean(axis=0)
         steps = steps_of(weights, np.array(maps[0].special), k, seed + number)
+        steps = steps.only(data.tried(example, len(weights)))
         if len(steps.steps):
             losses[FORBIDDEN].append(lost(Forbidding(model, data, example, weights.shape), steps))
             losses[REPLACED].append(lost(Replacing(model, data, example), steps))
@@ -163,13 +172,22 @@ def log_probabilities(model: Demo, data: DemoData, examples: Sequence[Any]) -> F
     return found.double().cpu().numpy()
 
 
+def compared(most: float, random: float) -> str:
+    """What the most attended keys cost, measured by what random ones do."""
+    if most <= random:
+        return "no more than a random one"
+    return (
+        f"{most / random:.1f} times a random one" if random > NEXT_TO_NOTHING else "a random one costs next to nothing"
+    )
+
+
 def summary(way: str, losses: Sequence[Losses], k: int) -> dict[str, Score]:
     """The figures of one way of taking keys away."""
     keys = "key" if k == 1 else f"{k} keys"
     without = {choice: by_example(each.without[choice] for each in losses) for choice in losses[0].without}
     alone = {choice: by_example(each.alone[choice] for each in losses) for choice in losses[0].alone}
     most, random = without["most attended"].mean(), without["random"].mean()
-    times = f"{most / random:.1f} times a random one" if random > 0 else "a random one costs nothing"
+    times = compared(most, random)
     found = {
         f"{way}, most attended": score(
             without["most attended"], f"nats lost without the most attended {keys}; {times}"

@@ -83,7 +83,7 @@ def reference_maps(model: Demo, data: DemoData, epoch: int | None = None) -> lis
 def troubles(model: Demo, data: DemoData, maps: Sequence[Sequence[AttentionMap]]) -> list[str]:
     """What is wrong with the gaze after a while of training, in words."""
     found = []
-    spread = [entropy(map.weights) for each in maps for map in each]
+    spread = [entropy(map.weights) for each in maps for map in each if "beside" not in map.origin]
     sharpest = float(np.nanmin(np.concatenate(spread))) if spread else 0.0
     if sharpest > NEARLY_UNIFORM:
         found.append(

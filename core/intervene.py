@@ -13,6 +13,9 @@ from core.attention.base import Attention, Prepared, ScoreAttention, masked_soft
 from core.attention.multi_head import MultiHeadAttention
 from core.record import chosen_attention
 
+METHODS = "weights", "mix", "onward"
+"""What of a mechanism looks at keys."""
+
 
 @contextmanager
 def intervene(
@@ -111,17 +114,18 @@ def _places(forbid: Collection[int] | Tensor) -> Tensor:
 
 @contextmanager
 def _ours(module: Attention, rule: Rule) -> Iterator[None]:
-    """Puts `weights` and `mix` of the mechanism in front of its class's own, as attributes of this one object."""
+    """Puts methods of the mechanism in front of its class's own, as attributes of this one object."""
     mechanism = module.mechanism if isinstance(module, MultiHeadAttention) else module
     own = vars(mechanism)
-    before = {name: own[name] for name in ("weights", "mix") if name in own}
+    before = {name: own[name] for name in METHODS if name in own}
     outer = before["weights"].__self__.rules if before else ()
     without = _Without(mechanism, heads_of(module), (*outer, rule))
-    own |= {"weights": without.weights, "mix": without.mix}
+    own |= {name: getattr(without, name) for name in METHODS}
     try:
         yield
     finally:
-        del own["weights"], own["mix"]
+        for name in METHODS:
+            del own[name]
         own |= before
 
 
@@ -154,6 +158,10 @@ class _Without:
             return Attention.mix(self.mechanism, query, prepared, mask, first)  # by way of `weights` above
         allowed = self.allowed(mask, query, prepared.keys, first)
         return type(self.mechanism).mix(self.mechanism, query, prepared, allowed, first)
+
+    def onward(self, query: Tensor, prepared: Prepared, mask: Tensor | None = None, *, first: int = 0) -> Prepared:
+        allowed = self.allowed(mask, query, prepared.keys, first)
+        return type(self.mechanism).onward(self.mechanism, query, prepared, allowed, first=first)
 
 
 @contextmanager

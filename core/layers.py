@@ -137,15 +137,17 @@ class DecoderLayer(nn.Module):
         source_mask: Bool[Tensor, "B 1 S"],
         *,
         first: int,
-    ) -> tuple[Float[Tensor, "B T D"], Prepared]:
-        """Returns the outputs, and the past with these inputs in it."""
+    ) -> tuple[Float[Tensor, "B T D"], Prepared, Prepared]:
+        """Returns the outputs, the past with these inputs in it, and the source for what comes after them."""
         normed = self.self_attention_norm(inputs)
         seen = self.self_attention.prepare(normed, normed)
         seen = seen if past is None else past.extend(seen)
         mask = causal(normed.shape[-2], seen.keys.shape[-2], device=normed.device)
         inputs = inputs + self.dropout(self.self_attention(normed, seen, mask=mask, first=first))
-        inputs = inputs + self.dropout(self.gaze(self.gaze_norm(inputs), source, mask=source_mask, first=first))
-        return inputs + self.dropout(self.feed_forward(self.feed_forward_norm(inputs))), seen
+        normed = self.gaze_norm(inputs)
+        inputs = inputs + self.dropout(self.gaze(normed, source, mask=source_mask, first=first))
+        source = self.gaze.onward(normed, source, source_mask, first=first)
+        return inputs + self.dropout(self.feed_forward(self.feed_forward_norm(inputs))), seen, source
 
 
 class DecoderState(NamedTuple):
@@ -158,7 +160,8 @@ class DecoderState(NamedTuple):
 
     def follow(self, rows: Int[Tensor, " N"]) -> "DecoderState":
         """Row n goes on from row `rows[n]`, which has the same source."""
-        return self._replace(past=take(self.past, rows))
+        source = tuple(each.follow(rows) for each in self.source)
+        return self._replace(source=source, past=take(self.past, rows))
 
     def take(self, rows: Int[Tensor, " N"]) -> "DecoderState":
         """Row n is row `rows[n]`, source and all."""
@@ -194,11 +197,13 @@ class Decoder(nn.Module):
     def forward(
         self, inputs: Float[Tensor, "B T D"], state: DecoderState
     ) -> tuple[Float[Tensor, "B T D"], DecoderState]:
-        pasts = []
+        pasts, sources = [], []
         for layer, past, source in zip(self.layers, state.past, state.source, strict=True):
-            inputs, past = layer(inputs, past, source, state.source_mask, first=state.first)
+            inputs, past, source = layer(inputs, past, source, state.source_mask, first=state.first)
             pasts.append(past)
-        return self.norm(inputs), state._replace(past=tuple(pasts), first=state.first + inputs.shape[-2])
+            sources.append(source)
+        first = state.first + inputs.shape[-2]
+        return self.norm(inputs), DecoderState(tuple(sources), state.source_mask, tuple(pasts), first)
 
 
 def ambient(inputs: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:

@@ -6,10 +6,13 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 from datasets import Dataset, load_dataset
 
 PROBE_SECONDS = 3.0
+ADDRESS = ("http://", "https://")
 FILES = (".tsv", ".csv", ".jsonl", ".txt", ".parquet")
 WAYS_OUT = (
     "Ways out: a mirror with HF_ENDPOINT=https://..., a local copy with data.path=DIR, "
@@ -22,16 +25,19 @@ class DataError(ValueError):
 
 
 def reachable(path: str) -> bool:
-    """Whether a data set can be had: a local folder, a copy in the cache, or a hub that answers within three seconds.
+    """Whether a data set can be had: a local folder, a copy in the cache, or a hub that answers within three seconds;
+    or whether the machine of an address, https://..., answers so soon.
 
     Only this probe may send a default run to the built-in set: no route, no name, no connection, no answer. A hub that
     answers is reachable, also when it answers "not found"; loading says so then.
     """
-    if not _is_hub_id(path) or Path(path).expanduser().exists() or _cached(path):
+    address = path.startswith(ADDRESS)
+    if not address and (not _is_hub_id(path) or Path(path).expanduser().exists() or _cached(path)):
         return True  # if a local path is wrong, loading says so
+    answer = _address_answers if address else _hub_answers
     answers: list[bool] = []
     # A name that does not resolve can hang longer than a request's time limit: so a thread, left behind if need be.
-    probe = threading.Thread(target=lambda: answers.append(_hub_answers(path)), daemon=True)
+    probe = threading.Thread(target=lambda: answers.append(answer(path)), daemon=True)
     probe.start()
     probe.join(PROBE_SECONDS)
     return bool(answers and answers[0])
@@ -49,6 +55,16 @@ def _cached(path: str) -> bool:
     *owner, name = path.split("/")
     folder = Path(HF_DATASETS_CACHE) / "___".join([*owner, camelcase_to_snakecase(name)])
     return any(folder.rglob("dataset_info.json"))  # a download that broke off has none
+
+
+def _address_answers(address: str) -> bool:
+    try:
+        urlopen(Request(address, method="HEAD"), timeout=PROBE_SECONDS).close()
+    except HTTPError:  # any answer is an answer: loading will say what is wrong with it
+        return True
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _hub_answers(path: str) -> bool:

@@ -51,7 +51,7 @@ class RecurrentState(NamedTuple):
 
     def follow(self, rows: Int[Tensor, " N"]) -> "RecurrentState":
         """Row n goes on from row `rows[n]`, which has the same source."""
-        return self._replace(hidden=take(self.hidden, rows))
+        return self._replace(source=self.source.follow(rows), hidden=take(self.hidden, rows))
 
     def take(self, rows: Int[Tensor, " N"]) -> "RecurrentState":
         """Row n is row `rows[n]`, source and all."""
@@ -61,7 +61,7 @@ class RecurrentState(NamedTuple):
 class RecurrentDecoder(nn.Module):
     """A GRU that looks at the source after each step; both together say what comes next (Luong et al. 2015, eq. 5).
 
-    No step sees what an earlier one looked at, so all steps over a known sequence are one call, and the gaze is asked
+    The network never hears what was looked at, so all steps over a known sequence are one call, and the gaze is asked
     once for all of them. The gaze stands bare: no projections and no heads but its own.
     """
 
@@ -82,4 +82,5 @@ class RecurrentDecoder(nn.Module):
         said, hidden = self.recurrent(inputs, state.hidden.to(inputs.dtype).unsqueeze(0).contiguous())
         seen = self.gaze(said, state.source, mask=state.source_mask, first=state.first)
         outputs = self.combine(torch.cat([said, seen], dim=-1)).tanh()
-        return outputs, state._replace(hidden=hidden.squeeze(0), first=state.first + inputs.shape[1])
+        source = self.gaze.onward(said, state.source, state.source_mask, first=state.first)
+        return outputs, RecurrentState(source, state.source_mask, hidden.squeeze(0), state.first + inputs.shape[1])

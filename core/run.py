@@ -17,6 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 
 from core.data import DemoData
+from core.decode import Decoded
 from core.demo import Demo, Prediction
 from core.evaluate import attention_maps, generate, predict
 from core.files import whole_file
@@ -156,13 +157,34 @@ class Run:
         """A person's inputs, one or a list of them, as examples."""
         return self.data.read([of_parts(each, self.data.asks) for each in as_list(inputs, self.data.asks)])
 
+    def aloud(self, input: str, say: Callable[[str], None]) -> Prediction:
+        """A prediction that is also told while it is made, part by part; for models that choose token after token, and
+        data whose `aloud` is true."""
+        (example,), chosen, told = self.read([input]), [], ""
+
+        def heard(tokens: list[int]) -> None:
+            nonlocal told
+            chosen.append(tokens[0])
+            text = self.data.predictions([example], [Decoded(chosen, [], cut=True)])[0].output
+            say(text[len(told) :])
+            told = text
+
+        model: Any = self.model
+        decode = model.decode
+        model.decode = partial(decode, heard=heard)
+        try:
+            (prediction,) = predict(self.model, self.data, [example])
+        finally:
+            model.decode = decode
+        return prediction
+
     def maps(self, inputs: Inputs, *, forbid: Sequence[str] = ()) -> list[list[AttentionMap]]:
         """For each input the maps of the gaze, a map a module, while the model's own prediction is forced.
 
         `forbid` are words of the input that the gaze may not look at, neither for the prediction nor for the maps.
 
         Raises:
-            ValueError: if an input has no such word, and as `predict`.
+            ValueError: if an input has no such word, or the model no attention, and as `predict`.
         """
         examples = self.read(inputs)
         if forbid:
@@ -172,6 +194,8 @@ class Run:
 
     def without(self, example: Any, words: Sequence[str]) -> list[AttentionMap]:
         """The maps of one example while the gaze may not look at some of its words."""
+        if not self.model.explains:
+            raise ValueError("this model has no attention that could be forbidden to look at a word")
         with ExitStack() as stack:
             for module, keys in self.data.forbidden(example, words, self.model.explains).items():
                 stack.enter_context(intervene(self.model, forbid=keys, modules=[module]))

@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
-from train import example
 
 from command import command, console
 from comparison import write_page, write_tables
@@ -155,7 +154,7 @@ def report(
         screen.print(f"\nin compare.md as well: {'; '.join(left_out)}", highlight=False, soft_wrap=True)
     if not hasattr(os, "wait4"):
         screen.print("\nno peak memory: this system does not say it of a process that has ended")
-    finished = [outcome.run for _, outcome in results if outcome.run]
+    finished = [outcome for _, outcome in results if outcome.run]
     if len(finished) < len(results):
         missing = [f"{member.name} ({outcome.state})" for member, outcome in results if not outcome.run]
         screen.print(f"\nnot in the table: {', '.join(missing)}", style="bold yellow", markup=False, soft_wrap=True)
@@ -184,11 +183,12 @@ def fitting(summary: Summary, title: str, width: int) -> tuple[Table, list[str]]
     return shown, head[count:]
 
 
-def following(wishes: Sequence[str], finished: Sequence[Path]) -> list[str]:
-    """Commands to go on with."""
+def following(wishes: Sequence[str], finished: Sequence[Outcome]) -> list[str]:
+    """Commands to go on with. The input of the second is the one that a finished run left as its sample."""
     lines = ["\nnext", f"  python scripts/compare.py {shlex.join(with_more_seeds(wishes))}"]
-    if finished:
-        lines.append(f"  python scripts/maps.py {shlex.quote(str(finished[0]))} {shlex.quote(example(finished[0]))}")
+    for outcome in finished[:1]:
+        words = shlex.join([str(outcome.run), *outcome.metrics.get("sample", [])])
+        lines.append(f"  python scripts/maps.py {words}")
     return lines
 
 

@@ -63,11 +63,12 @@ def write_page(results: Sequence[Result], summary: Summary, path: Path, *, title
 def side_by_side(results: Sequence[Result]) -> list[list["AttentionMap"]]:
     """For each example the map of every finished member of the first seed, named after its member.
 
-    An example counts where its texts are the same for all, so members with other data have none in common.
+    An example counts where its texts are the same for all, so members with other data have none in common. A member
+    without any map, as one without attention, is left out.
     """
     first = results[0][0].config["seed"]
     shown = [(member, outcome) for member, outcome in results if outcome.run and member.config["seed"] == first]
-    found = [maps_of(member, outcome) for member, outcome in shown]
+    found = [maps for member, outcome in shown if (maps := maps_of(member, outcome))]
     examples = []
     for number in found[0] if found else ():
         maps = [each[number] for each in found if number in each]
@@ -85,7 +86,8 @@ def maps_of(member: Member, outcome: Outcome) -> dict[int, "AttentionMap"]:
     listed = json.loads((folder / "maps.json").read_text(encoding="utf-8"))["maps"]
     by_example: dict[int, dict[str, str]] = {}
     for entry in listed:
-        by_example.setdefault(entry["example"], {})[entry["name"]] = entry["file"]
+        if "beside" not in entry.get("origin", {}):  # such maps are no looks of the model's
+            by_example.setdefault(entry["example"], {})[entry["name"]] = entry["file"]
     found = {}
     for number, files in by_example.items():
         map = AttentionMap.load(folder / files[best_module(list(files), outcome.metrics)]).mean()

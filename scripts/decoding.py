@@ -12,7 +12,7 @@ DRAWING = ("temperature", "top_k", "top_p", "seed")
 
 def add_options(options: argparse.ArgumentParser, *, several: bool = False) -> None:
     """The options, with `--nbest` where there is a place for `several` outputs of one input."""
-    group = options.add_argument_group("decoding", "greedy unless told otherwise")
+    group = options.add_argument_group("decoding", "greedy unless told otherwise; text that goes on is drawn")
     group.add_argument("--beam", metavar="N", type=int, help="search with N beams")
     group.add_argument("--length-penalty", metavar="A", type=float, help="of beams: 0 favours short outputs (0.6)")
     if several:
@@ -23,6 +23,7 @@ def add_options(options: argparse.ArgumentParser, *, several: bool = False) -> N
     group.add_argument("--top-p", metavar="P", type=float, help="of draws: only among the fewest tokens that hold P")
     group.add_argument("--seed", metavar="S", type=int, help="of draws: the same seed, the same output (0)")
     group.add_argument("--prefix", metavar="TEXT", help="what every output must begin with")
+    group.add_argument("--length", metavar="N", type=int, help="of text that goes on: how many tokens of it")
     group.add_argument("--no-repeat", metavar="N", type=int, help="never the same N tokens twice in an output")
 
 
@@ -36,6 +37,8 @@ def apply(chosen: argparse.Namespace, run: Any) -> None:
     search, drawing = ({name: given[name] for name in names if name in given} for names in (SEARCH, DRAWING))
     rules = {"no_repeat": given["no_repeat"]} if "no_repeat" in given else {}
     check(given, search, drawing)
+    if "length" in given:
+        set_length(given["length"], run)
     if not any((given.get("beam"), given.get("sample"), rules, given.get("prefix"))):
         return
     if not hasattr(run.model, "decode"):
@@ -49,6 +52,14 @@ def apply(chosen: argparse.Namespace, run: Any) -> None:
         run.model.decode = partial(beam, beams=given["beam"], **search, **rules)
     else:
         run.model.decode = partial(sample, **drawing, **rules) if "sample" in given else partial(greedy, **rules)
+
+
+def set_length(length: int, run: Any) -> None:
+    if not hasattr(run.data, "length"):
+        raise ConfigError(f"--length {length}: what {run.config['task']} writes ends by itself")
+    if length < 1:
+        raise ConfigError(f"--length {length}: at least 1 token follows")
+    run.data.length = length
 
 
 def check(given: dict[str, Any], search: dict[str, Any], drawing: dict[str, Any]) -> None:

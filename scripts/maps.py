@@ -13,6 +13,7 @@ from pages import PAGE, write_maps
 
 LONGEST = 200
 """Characters of a source that are told on the terminal; the files have all of it."""
+WITHOUT = "this model has no attention to look at"
 
 
 def main(arguments: list[str]) -> None:
@@ -39,7 +40,7 @@ def main(arguments: list[str]) -> None:
     write_maps([[measured(map) for map in maps] for maps in found], folder, title="Attention maps", heads=True)
     for number, maps in enumerate(found, start=1):
         if not maps:
-            print(f"{number}: the input is empty: no map")
+            print(f"{number}: {'the input is empty' if run.model.gaze else WITHOUT}: no map")
             continue
         print(f"{number}: {visible(maps[0].text['source'], LONGEST)}  ->  {maps[0].text['prediction']}")
         if before:

@@ -22,16 +22,23 @@ def main(arguments: list[str]) -> None:
     run = load(chosen.run)
     texts = inputs(chosen, run.data.asks, run.data.from_files)
     apply(chosen, run)
-    for number, prediction in enumerate(run.predict(texts), start=1):
+    aloud = run.data.aloud and not chosen.json and not chosen.beam
+    predictions = (run.aloud(text, say) for text in texts) if aloud else run.predict(texts)
+    for number, prediction in enumerate(predictions, start=1):
         if chosen.json:
             alternatives = [each._asdict() for each in prediction.alternatives]
             print(json.dumps({**prediction._asdict(), "alternatives": alternatives}, ensure_ascii=False))
             continue
-        print(prediction.output, *(each.output for each in prediction.alternatives), sep="\n", flush=True)
+        outputs = [] if aloud else [prediction.output, *(each.output for each in prediction.alternatives)]
+        print(*outputs, sep="\n", flush=True)
         if prediction.mean_log_probability is not None:
             print(f"  {number}: mean log-probability {prediction.mean_log_probability:.3f}", file=sys.stderr)
         for notice in prediction.notices:
             print(f"  {number}: {notice}", file=sys.stderr)
+
+
+def say(text: str) -> None:
+    print(text, end="", flush=True)
 
 
 if __name__ == "__main__":

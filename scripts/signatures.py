@@ -9,7 +9,7 @@ from importlib import import_module
 from types import NoneType, UnionType
 from typing import Any, Literal, NoReturn, Union, get_args, get_origin
 
-SUPPLIED = {"vocabulary", "shapes"}  # given to instantiate() by a script: known only once the data is there
+SUPPLIED = {"vocabulary", "shapes", "labels"}  # given to instantiate() by a script: known only once the data is there
 SUPPLIED_TO_FACTORIES = {"query_dim", "key_dim", "heads"}  # given by the model to a `_partial_` node
 SPECIAL = r"_\w+_"  # Hydra's own keys: _target_, _partial_
 

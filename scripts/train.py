@@ -70,9 +70,9 @@ def train(config: dict[str, Any], screen: Console, *, resume: Path | None = None
     spent = fit(model, data, training, folder, screen, resume=checkpoint)
     scores, tables = score_and_draw(model, data, training, folder, screen)
     spent["total_seconds"] = round(time.monotonic() - begun, 1)
+    tables["sample"] = sample = data.sample(data.splits["test"][0], folder)
     write_metrics(config, folder, data, scores, tables, {"parameters": parameters, "training": spent})
-    shown = data.splits["test"][0]
-    report(config, folder, mark_latest(folder), scores, spent, data.sample(shown, folder), screen)
+    report(config, folder, mark_latest(folder), scores, spent, sample, screen)
     return folder
 
 
@@ -87,8 +87,11 @@ def score_and_draw(
     validation, test = (data.splits[split][: training.eval_examples] for split in ("validation", "test"))
     with screen.status("scoring the test split and its attention"):
         result = evaluate(model, data, test)
+        data.draw(test, result.predictions, folder)
         attention = data.map_scores(looks(model, data), validation, test)
         faithful = faithfulness(model, data, test[:EXAMPLES])
+    for name, text in data.listing(test, result.predictions).items():
+        (folder / name).write_text(text, encoding="utf-8")
     with screen.status("drawing attention maps"):
         title = f"{folder.parent.name}, {folder.name}"
         heads = draw_maps(model, data, test[: training.map_examples], folder / "maps", title)
@@ -179,8 +182,11 @@ def report(
         highlight=False,
     )
     words = shlex.join(sample)
+    page = folder / "maps" / PAGE
     screen.print(
-        f"\nfiles      {folder}\nmaps       {folder / 'maps' / PAGE}  (open it in a browser)\n\nnext\n"
+        f"\nfiles      {folder}\n"
+        + (f"maps       {page}  (open it in a browser)\n" if page.is_file() else "no maps    it has no attention\n")
+        + "\nnext\n"
         f"  python scripts/predict.py {latest} {words}\n"
         f"  python scripts/maps.py {latest} {words}\n"
         f"  python scripts/train.py {shlex.join(with_another_mechanism(config))}",

@@ -16,6 +16,8 @@ from core.attention import (
     DotProductAttention,
     GeneralAttention,
     LocalAttention,
+    LocationAttention,
+    MeanAttention,
     MultiHeadAttention,
     PositionBasedAttention,
     PredictiveLocalAttention,
@@ -39,6 +41,7 @@ TABLE: dict[str, Callable[..., Attention]] = {
     "content": partial(ContentBasedAttention, **SIZES),
     "position": partial(PositionBasedAttention, **SIZES, max_distance=3),
     "unconditional": partial(UnconditionalAttention, **SIZES),
+    "mean": partial(MeanAttention, **SIZES),
     "with_position": partial(WithPosition, AdditiveAttention, **SIZES, max_distance=3),
     "with_position of cosine": partial(WithPosition, CosineAttention, **SIZES, max_distance=3),
     "local": partial(LocalAttention, ScaledDotProductAttention, **SIZES, before=2, after=1),
@@ -48,8 +51,13 @@ TABLE: dict[str, Callable[..., Attention]] = {
     ),
     "local_predictive": partial(PredictiveLocalAttention, AdditiveAttention, **SIZES, window=3),
     "local_predictive of unconditional": partial(PredictiveLocalAttention, UnconditionalAttention, **SIZES, window=2),
+    "location": partial(LocationAttention, **SIZES, hidden=7, filters=4, reach=2),
+    "local of location": partial(
+        LocalAttention, partial(LocationAttention, hidden=7, filters=4, reach=2), **SIZES, before=2, after=1
+    ),
     "multi_head": partial(MultiHeadAttention, ScaledDotProductAttention, **SIZES, heads=H),
     "multi_head of additive": partial(MultiHeadAttention, AdditiveAttention, **SIZES, heads=H),
+    "multi_head of location": partial(MultiHeadAttention, LocationAttention, **SIZES, heads=H),
     "multi_head of local": partial(
         MultiHeadAttention, partial(LocalAttention, CosineAttention, before=2, after=2), **SIZES, heads=H
     ),

@@ -173,6 +173,7 @@ def test_teacher_forced_is_step_by_step_is_inside_a_padded_batch(name):
         past = seen if past is None else past.extend(seen)
         steps.append(attention(token, past, mask=masks.causal(1, step + 1), first=step))
         rows.append(attention.weights(token, past, masks.causal(1, step + 1), first=step)[0])
+        past = attention.onward(token, past, masks.causal(1, step + 1), first=step)
     close(torch.cat(steps, dim=-2), whole)
     for step, row in enumerate(rows):
         close(row.squeeze(-2), weights[0, ..., step, : step + 1])
@@ -189,7 +190,10 @@ def test_cross_attention_step_by_step_and_inside_a_padded_batch(name):
     lengths = torch.tensor([K, 3, 7])
     mask = masks.padding(lengths, K)
     whole, prepared = attention(query, keys, values, mask), attention.prepare(keys, values)
-    steps = [attention(query[:, q : q + 1], prepared, mask=mask, first=q) for q in range(Q)]
+    steps = []
+    for q in range(Q):
+        steps.append(attention(query[:, q : q + 1], prepared, mask=mask, first=q))
+        prepared = attention.onward(query[:, q : q + 1], prepared, mask, first=q)
     close(torch.cat(steps, dim=-2), whole)
     for row, length in enumerate(lengths.tolist()):
         alone = query[row], keys[row, :length]

@@ -226,6 +226,7 @@ def test_networks_without_a_chain_are_refused():
         list(encoders.stages(get_model("vit_b_16")))
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not (REAL / "flickr8k").is_dir(), reason=f"the real set is not at {REAL / 'flickr8k'}")
 def test_the_real_set_and_its_boxes(tmp_path):
     found = Flickr8k(path=str(REAL / "flickr8k"), boxes=str(REAL / "flickr8k-grounding"), **SCRATCH)

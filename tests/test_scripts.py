@@ -200,8 +200,8 @@ class TestTrain:
         gaze = model.decoder.layers[0].gaze
         reads = {name for name, weights in gaze.named_parameters() if weights.grad is not None and weights.grad.any()}
         unread = {name for name, _ in gaze.named_parameters()} - reads
-        unused = ("key_projection",) * (mechanism == "position")
-        unused += ("query_projection",) * (mechanism in ("position", "unconditional"))
+        unused = ("key_projection",) * (mechanism in ("position", "mean"))
+        unused += ("query_projection",) * (mechanism in ("position", "unconditional", "mean"))
         assert {name.partition(".")[0] for name in unread} == set(unused)
         rows = model.eval().generate(batch)
         assert len(rows) == 11
@@ -405,5 +405,5 @@ class TestWhoMayImportWhom:
         assert found == under(found, "torch", "jaxtyping", *own, *sys.stdlib_module_names)
 
     def test_only_pictures_need_matplotlib(self):
-        drawing = {f"core/maps/{name}.py" for name in ("fonts", "page", "png", "overlay", "spectrogram")}
+        drawing = {f"core/maps/{name}.py" for name in ("confusion", "fonts", "page", "png", "overlay", "spectrogram")}
         assert {name for name, path in self.FILES.items() if under(imports(path), "matplotlib")} == drawing

@@ -9,6 +9,8 @@ from core.attention.dot import DotProductAttention
 from core.attention.general import GeneralAttention
 from core.attention.local import LocalAttention
 from core.attention.local_predictive import PredictiveLocalAttention
+from core.attention.location import LocationAttention
+from core.attention.mean import MeanAttention
 from core.attention.multi_head import MultiHeadAttention, bare, multi_head
 from core.attention.pooling import AttentionPooling
 from core.attention.position import PositionBasedAttention, WithPosition
@@ -25,6 +27,8 @@ __all__ = [
     "DotProductAttention",
     "GeneralAttention",
     "LocalAttention",
+    "LocationAttention",
+    "MeanAttention",
     "MultiHeadAttention",
     "PositionBasedAttention",
     "Prepared",

@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
@@ -26,7 +26,11 @@ class Prepared(NamedTuple):
 
     def extend(self, later: "Prepared") -> "Prepared":
         """These keys followed by `later` ones: how a key/value cache grows."""
-        return Prepared(*(torch.cat(pair, dim=-2) for pair in zip(self, later, strict=True)))
+        return type(self)(*(torch.cat(pair, dim=-2) for pair in zip(self, later, strict=True)))
+
+    def follow(self, rows: Int[Tensor, " N"]) -> "Prepared":
+        """For rows that go on from rows of the same source: these, unless they also hold what was looked at so far."""
+        return self
 
 
 class Attention(nn.Module, ABC):
@@ -48,6 +52,9 @@ class Attention(nn.Module, ABC):
     reads_query = True
     """Whether the weights depend on what the query contains."""
 
+    looks_back = False
+    """Whether the weights of a query depend on those of the query before it."""
+
     def __init__(self, *, dropout: float = 0.0) -> None:
         super().__init__()
         self.dropout = dropout
@@ -66,6 +73,10 @@ class Attention(nn.Module, ABC):
     def prepare(self, keys: Float[Tensor, "*B K _"], values: Float[Tensor, "*B K E"]) -> Prepared:
         """What depends on keys and values alone; `forward` and `weights` accept it in place of the keys."""
         return Prepared(keys, values)
+
+    def onward(self, query: Tensor, prepared: Prepared, mask: Tensor | None = None, *, first: int = 0) -> Prepared:
+        """What the queries after these take in place of `prepared`: the same, unless a mechanism looks back."""
+        return prepared
 
     def forward(
         self,

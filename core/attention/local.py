@@ -16,7 +16,7 @@ class LocalAttention(Attention):
 
     `before` and `after` are radii in tokens, and the window slides by token. Causal is `after=0`. Where the mask is
     None or over keys alone, time and memory grow with length x window; another mask takes the dense road, and so do
-    sequences not much longer than the window.
+    sequences not much longer than the window, and mechanisms that look back.
 
     Raises:
         ValueError: if `before` or `after` is below 0.
@@ -41,7 +41,7 @@ class LocalAttention(Attention):
             raise TypeError(
                 "PredictiveLocalAttention is local by itself, and must see all keys: use it without LocalAttention."
             )
-        self.reads_query = self.mechanism.reads_query
+        self.reads_query, self.looks_back = self.mechanism.reads_query, self.mechanism.looks_back
         self.before, self.after = before, after
 
     def prepare(self, keys: Float[Tensor, "*B K _"], values: Float[Tensor, "*B K E"]) -> Prepared:
@@ -59,6 +59,10 @@ class LocalAttention(Attention):
         length = (keys.keys if isinstance(keys, Prepared) else keys).shape[-2]
         return self.mechanism.weights(query, keys, self.window(query, length, mask, first), first=first)
 
+    def onward(self, query: Tensor, prepared: Prepared, mask: Tensor | None = None, *, first: int = 0) -> Prepared:
+        keys = prepared.keys.shape[-2]
+        return self.mechanism.onward(query, prepared, self.window(query, keys, mask, first), first=first)
+
     def window(self, query: Tensor, keys: int, mask: Tensor | None, first: int) -> Tensor:
         """The mask with the window in it."""
         near = local(query.shape[-2], keys, self.before, self.after, first=first, device=query.device)
@@ -68,7 +72,8 @@ class LocalAttention(Attention):
         queries, keys = query.shape[-2], prepared.keys.shape[-2]
         block = max(1, min(queries, self.before + self.after))
         pairs = queries * (block + self.before + self.after)
-        if (mask is not None and mask.shape[-2:-1] not in ((), (1,))) or queries * keys <= pairs:
+        dense = self.looks_back or (mask is not None and mask.shape[-2:-1] not in ((), (1,)))
+        if dense or queries * keys <= pairs:
             return self.mechanism.mix(query, prepared, self.window(query, keys, mask, first), first)
         mask = torch.ones(1, keys, dtype=torch.bool, device=query.device) if mask is None else torch.atleast_2d(mask)
         return self.mix_blocks(query, prepared, mask.expand(*mask.shape[:-1], keys), first, block)

@@ -1,6 +1,7 @@
 """Multi-head attention (Vaswani et al. 2017, section 3.2.2), with any mechanism in its heads."""
 
 import functools
+from collections.abc import Callable
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -33,7 +34,7 @@ class MultiHeadAttention(Attention):
         key_dim, head_dim = key_dim or query_dim, query_dim // heads
         self.heads = heads
         self.mechanism = build(mechanism, query_dim=head_dim, key_dim=head_dim, heads=heads)
-        self.reads_query = self.mechanism.reads_query
+        self.reads_query, self.looks_back = self.mechanism.reads_query, self.mechanism.looks_back
         self.query_projection = projection(query_dim, query_dim)
         self.key_projection = projection(key_dim, query_dim)
         self.value_projection = projection(value_dim or key_dim, query_dim)
@@ -60,6 +61,12 @@ class MultiHeadAttention(Attention):
         mask = with_head_axis(check_mask(mask, query[..., 0, :, :], keys))
         return self.mechanism.weights(query, keys, mask, first=first)
 
+    def onward(self, query: Tensor, prepared: Prepared, mask: Tensor | None = None, *, first: int = 0) -> Prepared:
+        if not self.looks_back:
+            return prepared
+        query = self.split(self.query_projection(query))
+        return self.mechanism.onward(query, prepared, with_head_axis(mask), first=first)
+
     def split(self, inputs: Float[Tensor, "*B T D"]) -> Float[Tensor, "*B H T _"]:
         return inputs.unflatten(-1, (self.heads, -1)).transpose(-3, -2)
 
@@ -76,7 +83,7 @@ def bare(attention: AttentionFactory, *, width: int, heads: int) -> Attention:
     return attention(query_dim=width, key_dim=width, heads=heads if makes_heads(attention) else 1)
 
 
-def makes_heads(attention: AttentionFactory) -> bool:
+def makes_heads(attention: Callable[..., nn.Module]) -> bool:
     return (attention.func if isinstance(attention, functools.partial) else attention) is MultiHeadAttention
 
 

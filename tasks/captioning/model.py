@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from core.attention import (
     AttentionFactory,
     LocalAttention,
+    LocationAttention,
     PositionBasedAttention,
     PredictiveLocalAttention,
     WithPosition,
@@ -24,7 +25,7 @@ from tasks.captioning.looking import LookingDecoder
 from tasks.captioning.words import Words
 
 NEVER = (Words.PAD, Words.UNKNOWN, Words.START)
-BY_PLACE = (LocalAttention, PredictiveLocalAttention, PositionBasedAttention, WithPosition)
+BY_PLACE = (LocalAttention, PredictiveLocalAttention, LocationAttention, PositionBasedAttention, WithPosition)
 DECODERS = ("recurrent", "transformer")
 
 
