@@ -43,7 +43,7 @@ class TestScores:
             ("", ["Rome"], 0, 0),
             ("Denver", ["Denver Broncos"], 0, 66.67),
             ("in  ROME!", ["Rome"], 0, 66.67),
-            ("1854–1860", ["1854 – 1860"], 100, 100),
+            ("1854–1860", ["1854-1860"], 100, 100),
         ],
     )
     def test_q06_the_best_of_all_right_answers(self, prediction, golds, em, f1):

@@ -19,8 +19,8 @@ SHORT = frozenset(
 def sentences(text: str) -> list[Span]:
     """The sentences of a text as [start, end) in it; together they hold everything but the blanks between them.
 
-    A full stop after a single letter, a title or another usual abbreviation ends none, nor does one before a word in
-    lower case.
+    A full stop right after a single letter, a title or another usual abbreviation ends none, nor does one before a word
+    in lower case.
     """
     found, start = [], 0
     for stop in STOP.finditer(text):
@@ -38,7 +38,8 @@ def ends(text: str, stop: re.Match[str]) -> bool:
     before = words[-1].lstrip("(\"'“‘[") if words else ""
     after = text[stop.end() : stop.end() + 40].lstrip()
     initial = len(before) == 1 and before.isalpha() and before.isupper()
-    return not (initial or before.casefold() in SHORT or after[:1].islower())
+    abbreviates = stop.group() == "." and (initial or before.casefold() in SHORT)
+    return not (abbreviates or after[:1].islower())
 
 
 def trim(text: str, span: Span) -> Span:
