@@ -11,6 +11,7 @@ from core.attention import (
     AttentionFactory,
     AttentionPooling,
     LocalAttention,
+    LocationAttention,
     PositionBasedAttention,
     UnconditionalAttention,
     WithPosition,
@@ -25,7 +26,7 @@ from tasks.qa.lexicon import ALPHABET
 from tasks.qa.recurrent import SharedDropout, SimpleRecurrentEncoder
 from tasks.qa.spans import best_spans
 
-BY_PLACE = (LocalAttention, PositionBasedAttention, WithPosition)
+BY_PLACE = (LocalAttention, LocationAttention, PositionBasedAttention, WithPosition)
 CHARACTER_WIDTH, NGRAM = 24, 5
 
 
@@ -175,7 +176,7 @@ def check_gaze(attention: Attention) -> None:
     wrong = next((type(module).__name__ for module in attention.modules() if isinstance(module, BY_PLACE)), None)
     if wrong:
         raise ValueError(
-            f"{wrong} goes by how far a key stands from its query, but a word of a passage and a word of a question "
-            "have no distance. Mechanisms that fit: scaled_dot, dot, cosine, content, general, additive, "
-            "unconditional, local_predictive, multi_head"
+            f"{wrong} goes by how far a key stands from its query or from where the query before looked, but a word of "
+            "a passage and a word of a question have no distance. Mechanisms that fit: scaled_dot, dot, cosine, "
+            "content, general, additive, unconditional, mean, local_predictive, multi_head"
         )
