@@ -247,7 +247,7 @@ class QuestionData(DemoData):
             for example, found in zip(examples, generated, strict=True)
         ]
 
-    def maps(self, example: Example, weights: dict[str, Float[ndarray, "H Q K"]]) -> list[AttentionMap]:
+    def maps(self, example: Example, weights: dict[str, Float[ndarray, "*H Q K"]]) -> list[AttentionMap]:
         return labels.maps(example, weights, self.notices(example))
 
     def keys_of(self, example: Example, word: str) -> list[int]:

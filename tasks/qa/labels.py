@@ -55,7 +55,9 @@ def notices(example: "Example", lexicon: Lexicon, *, window: int) -> tuple[str, 
     return tuple(found)
 
 
-def maps(example: "Example", weights: Mapping[str, Float[ndarray, "H Q K"]], told: Sequence[str]) -> list[AttentionMap]:
+def maps(
+    example: "Example", weights: Mapping[str, Float[ndarray, "*H Q K"]], told: Sequence[str]
+) -> list[AttentionMap]:
     """A map a module, of the window that holds the answer: from each word of the passage to the question, and from
     the question as a whole to the passage."""
     words = example.passage.words()[slice(*example.windows[example.focus])]

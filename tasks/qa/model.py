@@ -28,6 +28,10 @@ from tasks.qa.spans import best_spans
 
 BY_PLACE = (LocalAttention, LocationAttention, PositionBasedAttention, WithPosition)
 CHARACTER_WIDTH, NGRAM = 24, 5
+NEAR = 2
+"""Words to each side of one that is looked at, that the look also speaks for."""
+LEAST = 1e-3
+"""The share of a look that every word has, so that none is ruled out by it."""
 
 
 class WordEmbedding(nn.Module):
@@ -58,7 +62,10 @@ class WordEmbedding(nn.Module):
 
 class AttentionFlow(Demo):
     """Passage and question are read by the same layers; every word of the passage looks at the question; what it found
-    is read again, and the question as a whole looks at that; once more, and each word is a start or an end, or not."""
+    is read again, and the question as a whole looks at that; once more, and each word is a start or an end, or not.
+
+    Words far from all that the question looked at are held back: so the answer's likelihood teaches it where to look.
+    """
 
     def __init__(
         self,
@@ -103,7 +110,7 @@ class AttentionFlow(Demo):
         for module in (self.to_question, self.to_passage):
             check_gaze(module)
 
-    def forward(self, batch: Batch) -> Float[Tensor, "2 R P+1"]:
+    def forward(self, batch: Batch) -> Float[Tensor, "2 R _"]:
         """Log-probabilities of every word of each window as the start and as the end; before them, of no answer."""
         table = self.embedding(batch.pieces, batch.characters)
         passage = self.read(table[batch.passage], batch.passage_features, batch.passage_mask)
@@ -126,6 +133,7 @@ class AttentionFlow(Demo):
 
         bounds = self.bounds(torch.cat([self.shared_dropout(seen), matched * evidence], dim=-1)).float()
         none = self.none(torch.cat([asked, evidence], dim=-1)).float()
+        bounds = bounds + pointing(self.to_passage.weights(seeking, sought, batch.passage_mask))
         bounds = bounds.masked_fill(~batch.passage_mask.transpose(1, 2), -torch.inf)
         return torch.cat([none, bounds], dim=1).log_softmax(dim=1).permute(2, 0, 1)
 
@@ -169,6 +177,13 @@ class AttentionFlow(Demo):
     def explains(self) -> list[str]:
         """The question's look at the passage: one query, as there is one answer."""
         return [TO_PASSAGE]
+
+
+def pointing(weights: Float[Tensor, "R *H 1 P"]) -> Float[Tensor, "R P 1"]:
+    """The logarithm of how much of a look, in the mean of its heads, is on each word or near it."""
+    look = weights.flatten(1, -2).mean(dim=1, keepdim=True).float()
+    near = F.avg_pool1d(look, 2 * NEAR + 1, stride=1, padding=NEAR) * (2 * NEAR + 1)
+    return (near + LEAST).log().transpose(1, 2)
 
 
 def check_gaze(attention: Attention) -> None:
