@@ -3,7 +3,9 @@
 import json
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import pytest
 import torch
 from datasets import Dataset, DatasetDict, Features, Sequence, Value
 
@@ -13,22 +15,29 @@ from tasks.qa.model import AttentionFlow
 from tasks.qa.sets import ToyQuestions
 
 SIZES = {"train": 40, "validation": 6, "test": 6}
-NUMBERS = {"pieces": 300, "tokens_per_batch": 500, "window": 30, "stride": 12, "longest_question": 20, "seed": 1}
+NUMBERS: dict[str, Any] = {
+    "pieces": 300,
+    "tokens_per_batch": 500,
+    "window": 30,
+    "stride": 12,
+    "longest_question": 20,
+    "seed": 1,
+}
 SMALL = "task=qa data=toy trainer=smoke model.width=16 model.embedding=8 data.pieces=300".split()
 SMALL += "data.tokens_per_batch=500 trainer.precision=32-true trainer.eval_examples=4 trainer.map_examples=2".split()
 PASSAGE = "Anna lives in Oslo. Ben lives in Rome. Anna works as a judge."
 
 
-def small_toy(monkeypatch, **more) -> ToyQuestions:
-    monkeypatch.setattr(toy, "SIZES", SIZES)
-    data = ToyQuestions(**(NUMBERS | more))
+def small_toy(patch: pytest.MonkeyPatch) -> ToyQuestions:
+    patch.setattr(toy, "SIZES", SIZES)
+    data = ToyQuestions(**NUMBERS)
     data.load()
     return data
 
 
 def small_model(data: ToyQuestions, attention: AttentionFactory | None = None, **more) -> AttentionFlow:
     torch.manual_seed(0)
-    numbers = {
+    numbers: dict[str, Any] = {
         "width": 16,
         "embedding": 8,
         "gaze_heads": 2,

@@ -25,6 +25,7 @@ from core.attention import (
 from core.evaluate import attention_maps, generate, predict
 from core.intervene import intervene
 from tasks.qa.labels import TO_PASSAGE, TO_QUESTION
+from tasks.qa.model import pointing
 from tasks.qa.recurrent import running_mean
 
 FITTING = {
@@ -51,16 +52,17 @@ BY_PLACE = {
 LONG = " ".join([PASSAGE, "Carlos has a dog called Rex.", "Dana was born in 1976.", "Emma likes rice best."] * 2)
 
 
-@pytest.fixture
-def data(monkeypatch):
-    return small_toy(monkeypatch)
+@pytest.fixture(scope="module")
+def data():
+    with pytest.MonkeyPatch.context() as patch:
+        return small_toy(patch)
 
 
 @pytest.mark.parametrize("attention", FITTING)
 def test_two_steps_with_each_mechanism(data, attention):
     model = small_model(data, FITTING[attention])
     batch = data.collate(data.splits["train"][:6])
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     losses = []
     for _ in range(2):
         optimizer.zero_grad()
@@ -68,7 +70,7 @@ def test_two_steps_with_each_mechanism(data, attention):
         model.loss(batch).backward()
         optimizer.step()
         model.eval()
-        losses.append(float(model.loss(batch)))
+        losses.append(model.loss(batch).item())
     assert losses[1] < losses[0]
     assert all(torch.isfinite(weight.grad).all() for weight in model.parameters() if weight.grad is not None)
 
@@ -160,6 +162,20 @@ def test_maps_have_the_words_and_rows_sum_to_one(data):
     assert maps[TO_QUESTION].queries == maps[TO_PASSAGE].keys and len(maps[TO_PASSAGE].queries) == 1
     for map in maps.values():
         assert map.weights.shape[0] == 2 and map.weights.sum(-1) == pytest.approx(1, abs=1e-4)
+
+
+def test_maps_do_not_know_the_answer(data):
+    model = small_model(data)
+    example = data.splits["test"][0]
+    told, untold = attention_maps(model, data, [example, example._replace(answer=None)])
+    assert example.answer and all((a.weights == b.weights).all() for a, b in zip(told, untold, strict=True))
+
+
+def test_starts_and_ends_far_from_the_look_are_held_back():
+    look = torch.tensor([[[0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]]])
+    found = pointing(look).exp().flatten()
+    torch.testing.assert_close(found, torch.tensor([0.001, 0.001, 1.001, 1.001, 1.001, 1.001, 1.001, 0.001]))
+    torch.testing.assert_close(pointing(torch.stack([look, look.flip(-1)], dim=1)).exp()[0, 0, 0], torch.tensor(0.001))
 
 
 def test_what_may_not_be_seen_has_no_weight(data):

@@ -4,6 +4,7 @@ import io
 import json
 import shutil
 
+import evaluate as evaluate_script
 import predict as predict_script
 import pytest
 from qa import NUMBERS, PASSAGE, SIZES, SMALL, squad, squad_json
@@ -19,20 +20,28 @@ from tasks.qa.sets import OwnQuestions, PublicQuestions
 WHERE = "Where does Ben live?"
 
 
-def trained(output, *more: str):
+def trained(arguments):
     from rich.console import Console
     from train import train
 
-    screen = Console(file=io.StringIO(), width=200)
+    told = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(toy, "SIZES", SIZES)
-        folder = train(compose([*SMALL, f"output={output}", *more]), screen)
-    return folder, screen.file.getvalue()
+        folder = train(compose(arguments), Console(file=told, width=200))
+    return folder, told.getvalue()
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    return trained(tmp_path_factory.mktemp("runs"))
+    return trained([*SMALL, f"output={tmp_path_factory.mktemp('runs')}"])
+
+
+@pytest.fixture(scope="module")
+def of_squad(tmp_path_factory):
+    output = tmp_path_factory.mktemp("squad")
+    small = [word for word in SMALL if word != "data=toy"]
+    more = ["trainer.train_batches=2", "trainer.map_examples=1", "trainer.eval_examples=1"]
+    return trained([*small, "data=squad", f"data.path={squad(output)}", f"output={output / 'runs'}", *more])[0]
 
 
 class TestRun:
@@ -53,7 +62,7 @@ class TestRun:
         assert [map.name for map in shown] == [TO_QUESTION, TO_PASSAGE]
         assert shown[0].text["source"] == WHERE and shown[0].text["prediction"] == found.output
 
-    @pytest.mark.parametrize("wrong", ["a text", ("one", "two", "three"), [("one",)], [("one", 2)]])
+    @pytest.mark.parametrize("wrong", ["a text", ("one", "two", "three"), [("one",)]])
     def test_other_parts_are_refused(self, finished, wrong):
         with pytest.raises(ValueError, match="the parts passage, question"):
             load(finished[0]).predict(wrong)
@@ -114,6 +123,7 @@ class TestSets:
             (str(1850 + number),) for number in range(6)
         }
         for example in data.splits["train"]:
+            assert example.answer
             first, last = example.answer
             assert example.passage.words()[first : last + 1] == list(example.answers)
         assert data.score_name == "f1" and any("27 of 27 questions" in line for line in data.report())
@@ -139,12 +149,9 @@ class TestSets:
         with pytest.raises(DataError, match="evaluate.py takes a set without one"):
             PublicQuestions(path=path, **NUMBERS).load()
 
-    def test_a_run_is_scored_on_other_data(self, finished, tmp_path, capsys):
-        import evaluate
-
+    def test_a_run_is_scored_on_a_file(self, of_squad, tmp_path, capsys):
         path = squad_json(tmp_path / "q.json", range(8))
-        page = ["data._target_=tasks.qa.sets.PublicQuestions", f"data.path={path}"]
-        evaluate.main([str(finished[0]), *page, "--json"])
+        evaluate_script.main([str(of_squad), f"data.path={path}", "--json"])
         found = json.loads(capsys.readouterr().out)
         assert len(found["predictions"]) == 8 and 0 <= found["scores"]["f1"]["value"] <= 100
 
@@ -161,8 +168,9 @@ class TestSets:
 
     def test_the_toy_set_is_the_same_for_a_seed_and_its_answers_are_where_it_says(self, monkeypatch):
         monkeypatch.setattr(toy, "SIZES", SIZES)
-        assert toy.questions(seed=1) == toy.questions(seed=1) != toy.questions(seed=2)
-        for each in toy.questions(seed=1)["train"]:
+        found = toy.questions(seed=1)
+        assert found == toy.questions(seed=1) != toy.questions(seed=2)
+        for each in found["train"]:
             start, end = each.sentence
             assert each.passage[each.start :].startswith(each.answer) and start <= each.start < end
             assert each.passage.count(each.answer) == 1 or each.answer in ("car", "cat")
