@@ -5,6 +5,7 @@ name nor the kind of fact alone leads to the answer. No answer is anywhere else 
 """
 
 import random
+from collections.abc import Sequence
 from typing import NamedTuple
 
 SIZES = {"train": 4_000, "validation": 300, "test": 300}
@@ -112,7 +113,7 @@ def question(chance: random.Random) -> Toy:
 def fresh(chance: random.Random, used: set[str]) -> dict[str, str]:
     """A word for every slot, none of which the passage has had."""
 
-    def new(words: tuple[str, ...] | list[str]) -> str:
+    def new(words: Sequence[str]) -> str:
         word = chance.choice([word for word in words if word not in used])
         used.add(word)
         return word
