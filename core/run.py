@@ -157,7 +157,7 @@ class Run:
         """A person's inputs, one or a list of them, as examples."""
         return self.data.read([of_parts(each, self.data.asks) for each in as_list(inputs, self.data.asks)])
 
-    def aloud(self, input: str, say: Callable[[str], None]) -> Prediction:
+    def aloud(self, input: Input, say: Callable[[str], None]) -> Prediction:
         """A prediction that is also told while it is made, part by part; for models that choose token after token, and
         data whose `aloud` is true."""
         (example,), chosen, told = self.read([input]), [], ""
@@ -219,7 +219,7 @@ def of_parts(given: Input, wanted: Sequence[str]) -> Input:
     parts = (given,) if isinstance(given, str) else tuple(given)
     if len(parts) != len(wanted) or not all(isinstance(part, str) for part in parts):
         raise ValueError(f"an input has the parts {', '.join(wanted)}, each a text; received {given!r}")
-    return parts if len(parts) > 1 else parts[0]
+    return parts if len(wanted) > 1 else parts[0]
 
 
 def load(folder: str | Path) -> Run:
