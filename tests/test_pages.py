@@ -1,9 +1,9 @@
 """Which maps of an example share a picture."""
 
 import numpy as np
-from pages import with_the_same_labels
 
 from core.maps import AttentionMap
+from pages import with_the_same_labels
 
 
 def test_maps_share_a_picture_where_their_labels_are_the_same():
