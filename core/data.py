@@ -40,6 +40,11 @@ class DemoData(L.LightningDataModule):
 
     score_name: str
     """The validation score that decides which weights are kept; higher is better."""
+    asks: tuple[str, ...] = ("source",)
+    """The parts of one input, in the order in which a person gives them. `read` gets a text for each input, or a tuple
+    of texts where there are several parts."""
+    from_files: tuple[str, ...] = ()
+    """The parts that may also be given on the command line as the path of a text file."""
 
     def __init__(self, *, tokens_per_batch: int, seed: int = 0) -> None:
         super().__init__()
@@ -83,7 +88,7 @@ class DemoData(L.LightningDataModule):
         """What the weights only make sense with, such as the hash of a vocabulary."""
 
     @abstractmethod
-    def read(self, inputs: Sequence[str]) -> list[Any]:
+    def read(self, inputs: Sequence[Any]) -> list[Any]:
         """A person's inputs as examples: the same reading as in training."""
 
     @abstractmethod
@@ -117,6 +122,15 @@ class DemoData(L.LightningDataModule):
         Raises:
             ValueError: if it does not occur.
         """
+
+    def forbidden(self, example: Any, words: Sequence[str], explains: Sequence[str]) -> dict[str, list[int]]:
+        """The keys that these words of the input are, for each of these modules; a task may add others of the gaze.
+
+        Raises:
+            ValueError: as `keys_of`.
+        """
+        keys = [key for word in words for key in self.keys_of(example, word)]
+        return {module: keys for module in explains}
 
     @abstractmethod
     def without(self, example: Any, keys: Sequence[int]) -> Any:

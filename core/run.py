@@ -4,6 +4,7 @@ import importlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -24,6 +25,9 @@ from core.intervene import intervene
 from core.maps import AttentionMap
 
 OURS = ("core.", "tasks.")
+Input = str | tuple[str, ...]
+"""A text, or a tuple of one for each part that the task asks for."""
+Inputs = Input | Sequence[Input]
 
 
 class RunError(ValueError):
@@ -140,14 +144,23 @@ class Run:
     def __init__(self, folder: Path, config: dict[str, Any], model: Demo, data: DemoData) -> None:
         self.folder, self.config, self.model, self.data = folder, config, model, data
 
-    def predict(self, inputs: str | Sequence[str]) -> list[Prediction]:
-        """A prediction for each input, in order; an empty input gives an empty one."""
-        return predict(self.model, self.data, self.data.read(as_list(inputs)))
+    def predict(self, inputs: Inputs) -> list[Prediction]:
+        """A prediction for each input, in order; an empty input gives an empty one. An input is a text, or where the
+        task asks for several parts (`data.asks`) a tuple of them.
 
-    def aloud(self, input: str, say: Callable[[str], None]) -> Prediction:
+        Raises:
+            ValueError: if an input has other parts than the task asks for.
+        """
+        return predict(self.model, self.data, self.read(inputs))
+
+    def read(self, inputs: Inputs) -> list[Any]:
+        """A person's inputs, one or a list of them, as examples."""
+        return self.data.read([of_parts(each, self.data.asks) for each in as_list(inputs, self.data.asks)])
+
+    def aloud(self, input: Input, say: Callable[[str], None]) -> Prediction:
         """A prediction that is also told while it is made, part by part; for models that choose token after token, and
         data whose `aloud` is true."""
-        (example,), chosen, told = self.data.read([input]), [], ""
+        (example,), chosen, told = self.read([input]), [], ""
 
         def heard(tokens: list[int]) -> None:
             nonlocal told
@@ -165,15 +178,15 @@ class Run:
             model.decode = decode
         return prediction
 
-    def maps(self, inputs: str | Sequence[str], *, forbid: Sequence[str] = ()) -> list[list[AttentionMap]]:
+    def maps(self, inputs: Inputs, *, forbid: Sequence[str] = ()) -> list[list[AttentionMap]]:
         """For each input the maps of the gaze, a map a module, while the model's own prediction is forced.
 
         `forbid` are words of the input that the gaze may not look at, neither for the prediction nor for the maps.
 
         Raises:
-            ValueError: if an input has no such word, or the model no attention.
+            ValueError: if an input has no such word, or the model no attention, and as `predict`.
         """
-        examples = self.data.read(as_list(inputs))
+        examples = self.read(inputs)
         if forbid:
             return [self.without(example, forbid) for example in examples]
         forced = self.data.forced(examples, generate(self.model, self.data, examples))
@@ -183,15 +196,30 @@ class Run:
         """The maps of one example while the gaze may not look at some of its words."""
         if not self.model.explains:
             raise ValueError("this model has no attention that could be forbidden to look at a word")
-        keys = [key for word in words for key in self.data.keys_of(example, word)]
-        with intervene(self.model, forbid=keys, modules=self.model.explains):
+        with ExitStack() as stack:
+            for module, keys in self.data.forbidden(example, words, self.model.explains).items():
+                stack.enter_context(intervene(self.model, forbid=keys, modules=[module]))
             forced = self.data.forced([example], generate(self.model, self.data, [example]))
             (maps,) = attention_maps(self.model, self.data, forced)
         return [replace(map, origin=map.origin | {"forbidden": " ".join(words)}) for map in maps]
 
 
-def as_list(inputs: str | Sequence[str]) -> list[str]:
-    return [inputs] if isinstance(inputs, str) else list(inputs)
+def as_list(inputs: Inputs, wanted: Sequence[str]) -> list[Input]:
+    """One input, or each of several: where several parts are wanted, a tuple of texts is one."""
+    parts = len(wanted) > 1 and isinstance(inputs, tuple) and all(isinstance(part, str) for part in inputs)
+    return [inputs] if isinstance(inputs, str) or parts else list(inputs)  # pyright: ignore[reportReturnType]
+
+
+def of_parts(given: Input, wanted: Sequence[str]) -> Input:
+    """The input, once it is sure to have a text for each part that is wanted.
+
+    Raises:
+        ValueError: naming what came and what was expected.
+    """
+    parts = (given,) if isinstance(given, str) else tuple(given)
+    if len(parts) != len(wanted) or not all(isinstance(part, str) for part in parts):
+        raise ValueError(f"an input has the parts {', '.join(wanted)}, each a text; received {given!r}")
+    return parts if len(wanted) > 1 else parts[0]
 
 
 def load(folder: str | Path) -> Run:

@@ -26,13 +26,13 @@ def main(arguments: list[str]) -> None:
     )
     add_options(options)
     chosen = options.parse_intermixed_args(arguments)
-    texts = inputs(chosen)
 
     from core.maps.attention_map import visible
     from core.maps.measures import measured
     from core.run import load, new_maps_folder
 
     run = load(chosen.run)
+    texts = inputs(chosen, run.data.asks, run.data.from_files)
     apply(chosen, run)
     found = maps_without(run, texts, chosen.forbid) if chosen.forbid else run.maps(texts)
     before = [each.output for each in run.predict(texts)] if chosen.forbid else []
@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> None:
     print(f"maps: {folder}")
 
 
-def maps_without(run: Any, texts: list[str], forbidden: list[str]) -> list[list[Any]]:
+def maps_without(run: Any, texts: list[Any], forbidden: list[str]) -> list[list[Any]]:
     """The maps while these words may not be looked at, in each input: an error where one has no such word."""
     try:
         return run.maps(texts, forbid=forbidden)

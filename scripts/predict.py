@@ -16,11 +16,11 @@ def main(arguments: list[str]) -> None:
     options.add_argument("--json", action="store_true", help="an object a line, with the mean log-probability")
     add_options(options, several=True)
     chosen = options.parse_intermixed_args(arguments)
-    texts = inputs(chosen)
 
     from core.run import load
 
     run = load(chosen.run)
+    texts = inputs(chosen, run.data.asks, run.data.from_files)
     apply(chosen, run)
     aloud = run.data.aloud and not chosen.json and not chosen.beam
     predictions = (run.aloud(text, say) for text in texts) if aloud else run.predict(texts)
