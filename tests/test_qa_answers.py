@@ -112,8 +112,7 @@ class TestSentences:
             ("他来了。她走了！", ["他来了。", "她走了！"]),
             ("One\n\nTwo", ["One", "Two"]),
             ("no stop", ["no stop"]),
-            ("", []),
-            (" \n ", []),
+            ("... !", ["... !"]),
         ],
     )
     def test_they_end_where_they_should(self, text, found):
@@ -121,7 +120,7 @@ class TestSentences:
 
     def test_a_word_belongs_to_the_sentence_that_it_begins_in(self):
         text = "One two. Three."
-        assert numbers(words(text), sentences(text)) == [0, 0, 0, 1, 1]
+        assert numbers(words(text), text).tolist() == [0, 0, 0, 1, 1]
 
 
 def squad(*questions: dict, passage: str = "Ada was here.") -> dict:

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from core.sentences import sentences
 from tasks.summarization import oracle
 from tasks.summarization.budget import Budget, select
 from tasks.summarization.examples import Article, batched
 from tasks.summarization.rouge import rouge
-from tasks.summarization.sentences import sentences, terms
+from tasks.summarization.sentences import terms
 from tasks.summarization.vocabulary import Vocabulary
 
 

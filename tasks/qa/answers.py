@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tasks.qa.sentences import Span
+from core.sentences import Span
 
 
 class Question(NamedTuple):

@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from core.masks import padding
+from core.sentences import Span
 from tasks.qa.lexicon import Lexicon
-from tasks.qa.sentences import Span
 
 
 class Rows(NamedTuple):

@@ -16,13 +16,14 @@ from core.files import whole_file
 from core.maps import AttentionMap
 from core.metrics import Score
 from core.public import DataError
+from core.sentences import Span
 from tasks.qa import evidence, labels
 from tasks.qa.answers import Question, covering, exact, placed
 from tasks.qa.batch import Batch, Found, Rows, batch_of
 from tasks.qa.features import FEATURES, features
 from tasks.qa.lexicon import HIDDEN, Lexicon, spans_of
 from tasks.qa.scores import answer_scores
-from tasks.qa.sentences import Span, numbers, sentences
+from tasks.qa.sentences import numbers
 from tasks.qa.windows import check_windows, holding, inside, windows
 
 BLIND = "?"
@@ -141,7 +142,7 @@ class QuestionData(DemoData):
         spans = spans_of(text)[:longest]
         own = [text[start:end] for start, end in spans]
         numbered = np.array([self.lexicon.number(word) for word in own], dtype=np.int64)
-        of_sentence = of_sentences(spans, text)
+        of_sentence = numbers(spans, text)
         return Text(text, spans, numbered, features(own, other, of_sentence, self.lexicon.rarity))
 
     def example(self, question: Question, split: str = "inputs") -> Example:
@@ -273,7 +274,7 @@ class QuestionData(DemoData):
         passage, question = (
             text._replace(
                 numbers=np.array([self.lexicon.number(word) for word in mine], dtype=np.int64),
-                features=features(mine, other, of_sentences(text.spans, text.text), self.lexicon.rarity),
+                features=features(mine, other, numbers(text.spans, text.text), self.lexicon.rarity),
             )
             for text, mine, other in ((example.passage, own, asked), (example.question, asked, own))
         )
@@ -293,8 +294,3 @@ class QuestionData(DemoData):
 
     def fingerprint(self) -> dict[str, str]:
         return {"vocabulary": self.lexicon.digest(), "features": str(len(FEATURES))}
-
-
-def of_sentences(spans: Sequence[Span], text: str) -> Int[ndarray, " T"]:
-    """For each word the number of its sentence."""
-    return np.array(numbers(spans, sentences(text)), dtype=np.int64)

@@ -9,9 +9,10 @@ from core.maps import AttentionMap
 from core.maps.bootstrap import bootstrap_interval
 from core.maps.evidence import mass_on, uniform_mass
 from core.metrics import Score
+from core.sentences import Span
 from tasks.qa.labels import TO_PASSAGE, sentence_keys
 from tasks.qa.scores import answer_scores
-from tasks.qa.sentences import Span, sentences
+from tasks.qa.sentences import sentences
 from tasks.qa.sliding_window import answer_by_sliding_window, most_alike_sentence
 
 if TYPE_CHECKING:

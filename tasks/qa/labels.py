@@ -8,8 +8,8 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from core.maps import AttentionMap
+from core.sentences import Span
 from tasks.qa.lexicon import Lexicon
-from tasks.qa.sentences import Span
 
 if TYPE_CHECKING:
     from tasks.qa.data import Example

@@ -12,8 +12,8 @@ import numpy as np
 from jaxtyping import Int
 
 from core.files import whole_file
+from core.sentences import Span
 from core.text import Tokenizer, words
-from tasks.qa.sentences import Span
 
 PIECES, CHARACTERS = 4, 12
 """Of a word, at most; of a longer one the first."""

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.sentences import Span
 from tasks.qa.features import FEATURES
-from tasks.qa.sentences import Span, sentences
+from tasks.qa.sentences import numbers, sentences
 
 if TYPE_CHECKING:
     from tasks.qa.data import Example
@@ -21,9 +22,9 @@ LONGEST = 4
 
 def most_alike_sentence(example: "Example") -> Span:
     """The sentence of the passage that has most of the question, rare words counting more."""
-    shares = example.passage.features[:, SHARE]
-    start, _ = example.passage.spans[int(shares.argmax())]
-    return next(span for span in sentences(example.passage.text) if span[0] <= start < span[1])
+    passage = example.passage
+    of_sentence = numbers(passage.spans, passage.text)
+    return sentences(passage.text)[of_sentence[passage.features[:, SHARE].argmax()]]
 
 
 def answer_by_sliding_window(example: "Example") -> str:

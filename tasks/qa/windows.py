@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tasks.qa.sentences import Span
+from core.sentences import Span
 
 
 def check_windows(window: int, stride: int) -> None:

@@ -8,8 +8,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from core.sentences import Span, sentences
 from tasks.summarization.features import NOTHING, OF_A_SENTENCE, OF_A_WORD, Look
-from tasks.summarization.sentences import Span, joined, listed, sentences, terms
+from tasks.summarization.sentences import joined, listed, terms
 
 SPLITS = ("train", "validation", "test")
 
