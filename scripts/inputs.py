@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from compose import ConfigError
-
-Input = str | tuple[str, ...]
+from core.inputs import Input
 
 
 def parser(what: str) -> argparse.ArgumentParser:
