@@ -20,6 +20,8 @@ from tasks.classification.words import Vocabulary
 ENCODERS = ("none", "gru", "transformer")
 WINDOWS = (LocalAttention, PredictiveLocalAttention)
 LEAVE_ONE_OUT = "leave-one-out"
+SPREAD = 0.4
+"""Standard deviation of embeddings at first."""
 ROWS = 512
 """How many texts are read at once while words are left out."""
 
@@ -149,7 +151,7 @@ class WordEmbedding(nn.Module):
         self.words = nn.Embedding(vocabulary, width, padding_idx=Vocabulary.NOTHING)
         self.parts = nn.EmbeddingBag(buckets + 1, width, mode="mean", padding_idx=Vocabulary.NOTHING)
         for table in (self.words, self.parts):
-            nn.init.normal_(table.weight, std=width**-0.5)
+            nn.init.normal_(table.weight, std=SPREAD)
             with torch.no_grad():
                 table.weight[Vocabulary.NOTHING] = 0.0
 
