@@ -10,6 +10,7 @@ from captioning import NUMBERS, flickr8k, picture, small_toy, tiny_encoder
 from conftest import ROOT
 from datasets import Dataset
 
+from core.held_out import with_held_out
 from core.public import DataError
 from tasks.captioning import encoders, own
 from tasks.captioning.examples import SPLITS, Captioned, side
@@ -128,14 +129,14 @@ def test_broken_pictures_are_named_up_front_or_skipped(folder, tmp_path):
 def test_splits_are_as_the_file_says_and_set_apart_where_it_says_nothing(folder):
     lines = [f"{n}.png,picture {n},{('dev', 'test', 'train')[min(n, 2)]}" for n in range(20)]
     found = own.read_captions(*folder("c.csv", "\n".join(["image,caption,split", *lines])).values())
-    assert {split: len(each) for split, each in own.with_held_out(found, 5, seed=1).items()} == {
+    assert {split: len(each) for split, each in with_held_out(found, 5, seed=1).items()} == {
         "train": 18, "validation": 1, "test": 1}  # fmt: skip
     unsaid: dict = {None: [Captioned(Photo(str(n), bytes), ["x"]) for n in range(30)]}
-    apart = own.with_held_out(unsaid, 5, seed=1)
+    apart = with_held_out(unsaid, 5, seed=1)
     assert [len(each) for each in apart.values()] == [24, 3, 3]
     assert sorted(int(each.photo.name) for split in apart.values() for each in split) == list(range(30))
     with pytest.raises(DataError, match="at least 10"):
-        own.with_held_out({None: unsaid[None][:9]}, 5, seed=1)
+        with_held_out({None: unsaid[None][:9]}, 5, seed=1)
 
 
 BOX = {"text": "picture 1", "start": 1, "end": 3, "phrase_id": "1", "types": ["other"], "boxes": [[0.1, 0.2, 0.5, 1.2]]}

@@ -65,9 +65,9 @@ class TestFormats:
         ("name", "content", "said"),
         [
             ("a.txt", "eins\n", r"none of .tsv, .csv, .jsonl: .* data.target_path=FILE"),
-            ("a.tsv", "eins\tone\nzwei\n", "line 2 has 1 columns, wanted 2: de and en"),
-            ("a.tsv", "eins\tone\tx\n", "line 1 has 3 columns, wanted 2: de and en; with more columns, name them"),
-            ("a.csv", "de,en\neins,one,x\n", "line 2 has 3 columns, wanted 2$"),
+            ("a.tsv", "eins\tone\nzwei\n", "line 2 has 1 columns, wanted 2: de, en"),
+            ("a.tsv", "eins\tone\tx\n", "line 1 has 3 columns, wanted 2: de, en; with more columns, name them"),
+            ("a.csv", "de,en\neins,one,x\n", "line 2 has 3 columns, wanted 2: de, en"),
             ("a.csv", 'de,en\n"eins,one\n', "line 2: unexpected end of data"),
             ("a.jsonl", '{"de": "eins", "en": "one"}\n{"de": "zwei"\n', "line 2 is no JSON"),
             ("a.jsonl", '{"fr": "un", "en": "one"}\n', r"line 1: wanted text under de and en; found \['en', 'fr'\]"),

@@ -96,7 +96,7 @@ def test_own_recordings(tmp_path):
 BROKEN = [
     ("t.tsv", "audio\ttext\na.wav\n", "line 2 has 1 columns"),
     ("t.csv", "a.wav,one, two\n", "name them in the first line"),
-    ("t.jsonl", '{"audio": "a.wav"}\n', "line 1: wanted text under `audio` and under `text`"),
+    ("t.jsonl", '{"audio": "a.wav"}\n', "line 1: wanted text under audio and text"),
     ("t.jsonl", "[1\n", "line 1 is no JSON"),
     ("t.tsv", "audio\ttext\tsplit\na.wav\tone\tpractice\n", "practice"),
     ("t.tsv", "a.wav\tone\na.wav\ttwo\n", "more than once"),

@@ -1,21 +1,14 @@
-"""Pictures of a person's own, with a file of captions; and pictures set apart where the file names no splits."""
+"""Pictures of a person's own, with a file of captions."""
 
-import csv
-import io
-import json
-import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from core.public import DataError
-from core.text import lines_of
-from tasks.captioning.examples import SPLITS, Captioned
+from core.tables import rows_in, split_of
+from tasks.captioning.examples import Captioned
 from tasks.captioning.pictures import Photo
-
-TABLES = (".tsv", ".csv", ".jsonl")
-SPLIT_NAMES = {"train": "train", "validation": "validation", "valid": "validation", "dev": "validation", "test": "test"}
 
 
 class Line(NamedTuple):
@@ -36,79 +29,24 @@ def read_captions(folder: str, captions: str) -> dict[str | None, list[Captioned
     Raises:
         DataError: naming file, line, what came and what was expected.
     """
-    path, root = Path(captions).expanduser(), Path(folder).expanduser()
+    root = Path(folder).expanduser()
     if not root.is_dir():
         raise DataError(f"data.path={folder}: there is no such folder of pictures")
-    if path.suffix.lower() not in TABLES:
-        raise DataError(f"data.captions={captions} is none of {', '.join(TABLES)}")
-    try:
-        text = lines_of(path.read_bytes(), captions)
-    except OSError as error:
-        raise DataError(f"cannot read data.captions={captions}: {error.strerror}") from error
-    except ValueError as error:
-        raise DataError(str(error)) from error
-    suffix = path.suffix.lower()
-    lines = objects(text, captions) if suffix == ".jsonl" else columns(rows_of(text, suffix, captions), captions)
-    return by_split(lines, root)
+    return by_split(lines_of_captions(captions), root)
 
 
-def rows_of(lines: Sequence[str], suffix: str, path: str) -> list[tuple[int, list[str]]]:
-    """The rows with the number of the line that each ends on; a tsv has no quotes."""
-    if suffix == ".tsv":
-        return [(number, line.split("\t")) for number, line in enumerate(lines, start=1)]
-    reader = csv.reader(io.StringIO("\n".join(lines), newline=""), strict=True)
-    try:
-        return [(reader.line_num, row) for row in reader]
-    except csv.Error as error:
-        raise DataError(f"{path}, line {reader.line_num}: {error}") from error
-
-
-def columns(rows: Sequence[tuple[int, list[str]]], path: str) -> Iterator[Line]:
-    header = [cell.strip().lower() for cell in rows[0][1]] if rows else []
-    named = {"image", "caption"} <= set(header)
-    names = header if named else ["image", "caption"]
-    for number, row in rows[named:]:
-        if not any(cell.strip() for cell in row):
+def lines_of_captions(path: str) -> Iterator[Line]:
+    for where, fields in rows_in(path, ("image", "caption")):
+        if fields is None:
             continue
-        if len(row) != len(names):
-            raise DataError(
-                f"{path}, line {number} has {len(row)} columns, wanted {len(names)}: {', '.join(names)}"
-                + ("" if named else "; with more columns, or a comma in a caption, name them in the first line")
-            )
-        fields = dict(zip(names, row, strict=True))
-        yield Line(fields["image"].strip(), fields["caption"], split_of(fields.get("split"), f"{path}, line {number}"))
-
-
-def objects(lines: Sequence[str], path: str) -> Iterator[Line]:
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            fields = json.loads(line)
-        except ValueError as error:
-            raise DataError(f"{path}, line {number} is no JSON: {error}") from error
-        captions = fields.get("caption", fields.get("captions")) if isinstance(fields, dict) else None
-        captions = [captions] if isinstance(captions, str) else captions
-        image = fields.get("image") if isinstance(fields, dict) else None
-        if (
-            not isinstance(image, str)
-            or not isinstance(captions, list)
-            or not all(isinstance(c, str) for c in captions)
-        ):
-            found = sorted(fields) if isinstance(fields, dict) else type(fields).__name__
-            raise DataError(f"{path}, line {number}: wanted text under image, and text or a list of it under caption; "
-                            f"found {found}")  # fmt: skip
-        split = split_of(fields.get("split"), f"{path}, line {number}")
-        yield from (Line(image, caption, split) for caption in captions)
-
-
-def split_of(name: object, where: str) -> str | None:
-    if name in (None, ""):
-        return None
-    split = SPLIT_NAMES.get(str(name).strip().lower())
-    if split is None:
-        raise DataError(f"{where}: the split {name!r} is none of {', '.join(SPLIT_NAMES)}")
-    return split
+        told = fields.get("caption", fields.get("captions"))
+        told = [told] if isinstance(told, str) else told
+        image = fields.get("image")
+        if not isinstance(image, str) or not isinstance(told, list) or not all(isinstance(each, str) for each in told):
+            raise DataError(f"{where}: wanted text under image, and text or a list of it under caption; "
+                            f"found {sorted(fields)}")  # fmt: skip
+        split = split_of(fields.get("split"), where)
+        yield from (Line(image.strip(), caption, split) for caption in told)
 
 
 def by_split(lines: Iterator[Line], root: Path) -> dict[str | None, list[Captioned]]:
@@ -150,21 +88,3 @@ def without_broken(
             f"{len(broken)} pictures cannot be used:\n  {shown}\nMend them, or leave them out: data.skip_broken=true"
         )
     return kept
-
-
-def with_held_out(found: dict[str | None, list[Captioned]], held_out: int, *, seed: int) -> dict[str, list[Captioned]]:
-    """The splits; pictures of none are train, and validation and test, where missing, are drawn from train: never more
-    than a tenth of it each."""
-    splits = {split: [*found.get(split, [])] for split in SPLITS}
-    splits["train"] += found.get(None, [])
-    missing = [split for split in SPLITS[1:] if not splits[split]]
-    size = min(held_out, len(splits["train"]) // 10)
-    if missing and size < 1:
-        raise DataError(
-            f"there are {len(splits['train'])} pictures, too few to set some apart for {' and '.join(missing)}: give "
-            "at least 10, or name splits in a column `split`, and a data.held_out of 1 or more"
-        )
-    random.Random(seed).shuffle(splits["train"]) if missing else None
-    for split in missing:
-        splits[split], splits["train"] = splits["train"][:size], splits["train"][size:]
-    return splits

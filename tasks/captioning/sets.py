@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from core.held_out import with_held_out
 from core.public import DataError, load_public
 from tasks.captioning import own, toy
 from tasks.captioning.boxes import grounded_by_split
@@ -127,7 +128,7 @@ class ImagesWithCaptions(CaptioningData):
     def captioned(self) -> dict[str, list[Captioned]]:
         found = own.read_captions(self.path, self.captions)
         whole = own.without_broken(found, skip=self.skip_broken, counts=self.counts)
-        return own.with_held_out(whole, self.held_out, seed=self.seed)
+        return with_held_out(whole, self.held_out, seed=self.seed)
 
 
 class ToyCaptions(CaptioningData):

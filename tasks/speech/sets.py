@@ -6,6 +6,7 @@ from typing import Any
 
 from core.data import Looks, MapScores
 from core.demo import Prediction
+from core.held_out import with_held_out
 from core.metrics import Score
 from core.public import DataError, load_public
 from tasks.speech import digits, own, toy
@@ -152,7 +153,7 @@ class TranscribedSet(SpeechData):
     def recordings(self) -> dict[str, list[Recording]]:
         loaded = load_public(self.path, columns=("audio", "text"), splits=("train", "test"))
         found = {split: [*transcribed(loaded[split], split)] for split in loaded}
-        return own.with_held_out(found, self.held_out, seed=self.seed)
+        return with_held_out(found, self.held_out, seed=self.seed)
 
 
 def transcribed(rows: Any, split: str) -> list[Recording]:
@@ -219,7 +220,7 @@ class OwnRecordings(SpeechData):
     def recordings(self) -> dict[str, list[Recording]]:
         lines = own.read_transcripts(self.path, self.transcripts)
         found = own.recordings(lines, skip_broken=self.skip_broken, counts=self.counts)
-        return own.with_held_out(found, self.held_out, seed=self.seed)
+        return with_held_out(found, self.held_out, seed=self.seed)
 
 
 class ToySpeech(SpeechData):

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from core.public import DataError
-from core.text import lines_of
+from core.tables import lines_in
 
 Row = tuple[str, str, tuple[int, ...] | None]
 """An article, a summary of it, and numbers of its sentences where they are given."""
@@ -29,12 +29,7 @@ def text_of(line: str) -> str:
 
 
 def read_text(path: Path) -> str:
-    try:
-        return "\n".join(lines_of(path.read_bytes(), str(path)))
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise DataError(str(error)) from error
+    return "\n".join(lines_in(path))
 
 
 def read_documents(path: str) -> list[Row]:
