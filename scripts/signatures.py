@@ -60,7 +60,18 @@ def parameters_of(node: dict[str, Any], key: str) -> Mapping[str, inspect.Parame
         target = getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise ConfigError(f"{key}._target_={node['_target_']}: cannot be imported: {error}") from error
-    return inspect.signature(target, eval_str=True).parameters
+    return taken_by(target)
+
+
+def taken_by(target: Any) -> dict[str, inspect.Parameter]:
+    """What a class or function takes, by name. A class with a `**shared` passes the rest on to the one it inherits
+    from, so it takes what that takes."""
+    found = dict(inspect.signature(target, eval_str=True).parameters)
+    shared = [name for name, parameter in found.items() if parameter.kind is parameter.VAR_KEYWORD]
+    if not shared or not isinstance(target, type):
+        return found
+    own = {name: parameter for name, parameter in found.items() if name not in shared}
+    return own | {name: parameter for name, parameter in taken_by(target.__mro__[1]).items() if name not in own}
 
 
 def supplied(node: dict[str, Any]) -> set[str]:

@@ -5,21 +5,9 @@ from functools import partial
 import pytest
 import torch
 from captioning import small_model, small_toy, tiny_encoder
+from mechanisms import ANYWHERE, BY_PLACE, PREDICTIVE
 
-from core.attention import (
-    AdditiveAttention,
-    ContentBasedAttention,
-    CosineAttention,
-    DotProductAttention,
-    GeneralAttention,
-    LocalAttention,
-    MultiHeadAttention,
-    PositionBasedAttention,
-    PredictiveLocalAttention,
-    ScaledDotProductAttention,
-    UnconditionalAttention,
-    WithPosition,
-)
+from core.attention import UnconditionalAttention
 from core.beams import beam
 from core.decode import greedy, sample
 from core.evaluate import attention_maps, generate, predict
@@ -27,25 +15,8 @@ from core.intervene import intervene
 from tasks.captioning import encoders
 from tasks.captioning.words import Words
 
-FITTING = {
-    "dot": DotProductAttention,
-    "scaled_dot": ScaledDotProductAttention,
-    "cosine": CosineAttention,
-    "content": ContentBasedAttention,
-    "general": GeneralAttention,
-    "additive": AdditiveAttention,
-    "unconditional": UnconditionalAttention,
-    "multi_head": partial(MultiHeadAttention, mechanism=ScaledDotProductAttention),
-}
-BY_PLACE = {
-    "local": partial(LocalAttention, mechanism=ScaledDotProductAttention),
-    "local_predictive": partial(PredictiveLocalAttention, mechanism=ScaledDotProductAttention),
-    "position": PositionBasedAttention,
-    "with_position": partial(WithPosition, mechanism=CosineAttention),
-    "multi_head of local": partial(
-        MultiHeadAttention, mechanism=partial(LocalAttention, mechanism=ScaledDotProductAttention)
-    ),
-}
+FITTING = ANYWHERE
+REFUSED = BY_PLACE | PREDICTIVE
 DECODERS = ("recurrent", "transformer")
 
 
@@ -79,10 +50,10 @@ def test_two_steps_with_each_mechanism(data, attention, decoder):
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
-@pytest.mark.parametrize("attention", BY_PLACE)
+@pytest.mark.parametrize("attention", REFUSED)
 def test_mechanisms_by_place_are_refused(data, attention, decoder):
     with pytest.raises(ValueError, match="no meaning over a picture.*scaled_dot"):
-        small_model(data, BY_PLACE[attention], decoder=decoder)
+        small_model(data, REFUSED[attention], decoder=decoder)
 
 
 @pytest.mark.parametrize("wrong", [{"decoder": "lstm"}, {"label_smoothing": 1.0}, {"unevenness": -1.0}, {"cells": 5}])

@@ -5,6 +5,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import hydra
 import pytest
@@ -71,6 +72,12 @@ class PublicSet:
 class ToySet:
     def __init__(self, *, pieces: int) -> None:
         self.pieces = pieces
+
+
+class OwnSet(PublicSet):
+    def __init__(self, *, folder: str, max_length: int = 7, **shared: Any) -> None:
+        super().__init__(max_length=max_length, **shared)
+        self.folder = folder
 
 
 PAGES = {
@@ -267,6 +274,9 @@ def test_instantiate_names_the_class_around_an_inner_error():
         ({"_target_": "Training", "max_epochs": "x"}, "part.max_epochs=x: expected int"),
         ({"_target_": "Local", "_partial_": True}, "part: HERE.Local also needs mechanism"),
         ({"_target_": "Local", "_partial_": True, "mechanism": 3}, "part.mechanism=3: expected"),
+        ({"_target_": "OwnSet", "folder": "f"}, "part: HERE.OwnSet also needs path, source, target"),
+        ({"_target_": "OwnSet", "sourcee": "de"}, "part.sourcee=de: no such key. Did you mean part.source?"),
+        ({"_target_": "OwnSet", "path": 3}, "part.path=3: expected str"),
         ({"_target_": "Trainer"}, "part._target_=HERE.Trainer: cannot be imported"),
     ],
 )

@@ -1,54 +1,19 @@
 """Attention flow: every mechanism that fits, a batch beside single questions, windows, and what may not be seen."""
 
-from functools import partial
-
 import pytest
 import torch
+from mechanisms import ANYWHERE, BY_PLACE, PREDICTIVE
 from qa import PASSAGE, small_model, small_toy
 
-from core.attention import (
-    AdditiveAttention,
-    ContentBasedAttention,
-    CosineAttention,
-    DotProductAttention,
-    GeneralAttention,
-    LocalAttention,
-    LocationAttention,
-    MeanAttention,
-    MultiHeadAttention,
-    PositionBasedAttention,
-    PredictiveLocalAttention,
-    ScaledDotProductAttention,
-    UnconditionalAttention,
-    WithPosition,
-)
+from core.attention import LocationAttention
 from core.evaluate import attention_maps, generate, predict
 from core.intervene import intervene
 from tasks.qa.labels import TO_PASSAGE, TO_QUESTION
 from tasks.qa.model import pointing
 from tasks.qa.recurrent import running_mean
 
-FITTING = {
-    "dot": DotProductAttention,
-    "scaled_dot": ScaledDotProductAttention,
-    "cosine": CosineAttention,
-    "content": ContentBasedAttention,
-    "general": GeneralAttention,
-    "additive": AdditiveAttention,
-    "unconditional": UnconditionalAttention,
-    "mean": MeanAttention,
-    "local_predictive": partial(PredictiveLocalAttention, mechanism=ScaledDotProductAttention),
-    "multi_head": partial(MultiHeadAttention, mechanism=ScaledDotProductAttention),
-}
-BY_PLACE = {
-    "local": partial(LocalAttention, mechanism=ScaledDotProductAttention),
-    "location": LocationAttention,
-    "position": PositionBasedAttention,
-    "with_position": partial(WithPosition, mechanism=CosineAttention),
-    "multi_head of local": partial(
-        MultiHeadAttention, mechanism=partial(LocalAttention, mechanism=ScaledDotProductAttention)
-    ),
-}
+FITTING = ANYWHERE | PREDICTIVE
+REFUSED = BY_PLACE | {"location": LocationAttention}
 LONG = " ".join([PASSAGE, "Carlos has a dog called Rex.", "Dana was born in 1976.", "Emma likes rice best."] * 2)
 
 
@@ -75,10 +40,10 @@ def test_two_steps_with_each_mechanism(data, attention):
     assert all(torch.isfinite(weight.grad).all() for weight in model.parameters() if weight.grad is not None)
 
 
-@pytest.mark.parametrize("attention", BY_PLACE)
+@pytest.mark.parametrize("attention", REFUSED)
 def test_mechanisms_by_place_are_refused(data, attention):
     with pytest.raises(ValueError, match="have no distance.*scaled_dot"):
-        small_model(data, BY_PLACE[attention])
+        small_model(data, REFUSED[attention])
 
 
 @pytest.mark.parametrize(

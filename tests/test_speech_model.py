@@ -4,24 +4,10 @@ from functools import partial
 
 import pytest
 import torch
+from mechanisms import ANYWHERE, BY_PLACE, PREDICTIVE
 from speech import small_model, small_toy
 
-from core.attention import (
-    AdditiveAttention,
-    ContentBasedAttention,
-    CosineAttention,
-    DotProductAttention,
-    GeneralAttention,
-    LocalAttention,
-    LocationAttention,
-    MeanAttention,
-    MultiHeadAttention,
-    PositionBasedAttention,
-    PredictiveLocalAttention,
-    ScaledDotProductAttention,
-    UnconditionalAttention,
-    WithPosition,
-)
+from core.attention import LocationAttention, MultiHeadAttention
 from core.beams import beam
 from core.decode import greedy, sample
 from core.evaluate import attention_maps, generate, predict
@@ -30,28 +16,14 @@ from core.record import record
 from tasks.speech.characters import Characters
 
 LOCATION = partial(LocationAttention, filters=3, reach=2)
-FITTING = {
-    "dot": DotProductAttention,
-    "scaled_dot": ScaledDotProductAttention,
-    "cosine": CosineAttention,
-    "content": ContentBasedAttention,
-    "general": GeneralAttention,
-    "additive": AdditiveAttention,
-    "location": LOCATION,
-    "mean": MeanAttention,
-    "local_predictive": partial(PredictiveLocalAttention, mechanism=ScaledDotProductAttention),
-    "unconditional": UnconditionalAttention,
-    "multi_head": partial(MultiHeadAttention, mechanism=ScaledDotProductAttention),
-    "multi_head of location": partial(MultiHeadAttention, mechanism=LOCATION),
-}
-BY_PLACE = {
-    "local": partial(LocalAttention, mechanism=ScaledDotProductAttention),
-    "position": PositionBasedAttention,
-    "with_position": partial(WithPosition, mechanism=CosineAttention),
-    "multi_head of local": partial(
-        MultiHeadAttention, mechanism=partial(LocalAttention, mechanism=ScaledDotProductAttention)
-    ),
-}
+FITTING = (
+    ANYWHERE
+    | PREDICTIVE
+    | {
+        "location": LOCATION,
+        "multi_head of location": partial(MultiHeadAttention, mechanism=LOCATION),
+    }
+)
 ENCODERS = ("recurrent", "transformer")
 WAYS = {"greedy": greedy, "sample": sample, "beam": partial(beam, beams=3, nbest=2)}
 

@@ -20,32 +20,8 @@ class Flickr8k(CaptioningData):
     """A column `image` and five captions a picture, from the hub or a local folder of the same layout. `boxes` is a
     file or folder of phrases with boxes, found by the names of the pictures, or else by what the captions say."""
 
-    def __init__(
-        self,
-        *,
-        path: str,
-        encoder: str | None,
-        size: int,
-        cells: int,
-        tokens_per_batch: int,
-        max_length: int,
-        min_count: int = 1,
-        mirror: bool = False,
-        boxes: str | None = None,
-        features: str | None = None,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            encoder=encoder,
-            size=size,
-            cells=cells,
-            tokens_per_batch=tokens_per_batch,
-            max_length=max_length,
-            min_count=min_count,
-            mirror=mirror,
-            features=features,
-            seed=seed,
-        )
+    def __init__(self, *, path: str, boxes: str | None = None, **shared: Any) -> None:
+        super().__init__(**shared)
         self.path, self.boxes = path, boxes
         self.found: dict[str, list[Grounded]] = {}
 
@@ -95,33 +71,9 @@ class ImagesWithCaptions(CaptioningData):
     """A folder of pictures and a file of their captions. Where the file names no splits, pictures are set apart."""
 
     def __init__(
-        self,
-        *,
-        path: str,
-        captions: str,
-        encoder: str | None,
-        size: int,
-        cells: int,
-        tokens_per_batch: int,
-        max_length: int,
-        min_count: int = 1,
-        mirror: bool = False,
-        held_out: int = 1000,
-        skip_broken: bool = False,
-        features: str | None = None,
-        seed: int = 0,
+        self, *, path: str, captions: str, held_out: int = 1000, skip_broken: bool = False, **shared: Any
     ) -> None:
-        super().__init__(
-            encoder=encoder,
-            size=size,
-            cells=cells,
-            tokens_per_batch=tokens_per_batch,
-            max_length=max_length,
-            min_count=min_count,
-            mirror=mirror,
-            features=features,
-            seed=seed,
-        )
+        super().__init__(**shared)
         self.path, self.captions = path, captions
         self.held_out, self.skip_broken = held_out, skip_broken
 

@@ -27,19 +27,13 @@ class PublicTexts(ClassificationData):
         text: str,
         label: str,
         test: str,
-        buckets: int,
-        tokens_per_batch: int,
-        max_length: int,
         validation: str | None = None,
         name: str | None = None,
         held_out: int = 1000,
         whole: bool = False,
-        min_count: int = 1,
-        seed: int = 0,
+        **shared: Any,
     ) -> None:
-        super().__init__(
-            buckets=buckets, tokens_per_batch=tokens_per_batch, max_length=max_length, min_count=min_count, seed=seed
-        )
+        super().__init__(**shared)
         self.path, self.name, self.text, self.label = path, name, text, label
         self.named = {"train": "train", "validation": validation, "test": test}
         self.held_out, self.whole = held_out, whole
@@ -72,22 +66,8 @@ class PublicTexts(ClassificationData):
 class OwnTexts(ClassificationData):
     """A tsv, csv or jsonl of one's own. Without a column `split`, texts are set apart for validation and test."""
 
-    def __init__(
-        self,
-        *,
-        path: str,
-        text: str,
-        label: str,
-        buckets: int,
-        tokens_per_batch: int,
-        max_length: int,
-        held_out: int = 1000,
-        min_count: int = 1,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            buckets=buckets, tokens_per_batch=tokens_per_batch, max_length=max_length, min_count=min_count, seed=seed
-        )
+    def __init__(self, *, path: str, text: str, label: str, held_out: int = 1000, **shared: Any) -> None:
+        super().__init__(**shared)
         self.path, self.text, self.label, self.held_out = path, text, label, held_out
 
     def labelled(self) -> dict[str, list[Labelled]]:
@@ -98,12 +78,8 @@ class OwnTexts(ClassificationData):
 class ToyTexts(ClassificationData):
     """The built-in reviews, in which the words that decide are known: so the maps can be right or wrong."""
 
-    def __init__(
-        self, *, buckets: int, tokens_per_batch: int, max_length: int, min_count: int = 1, seed: int = 0
-    ) -> None:
-        super().__init__(
-            buckets=buckets, tokens_per_batch=tokens_per_batch, max_length=max_length, min_count=min_count, seed=seed
-        )
+    def __init__(self, **shared: Any) -> None:
+        super().__init__(**shared)
         self.reviews: dict[str, list[toy.Review]] = {}
 
     def labelled(self) -> dict[str, list[Labelled]]:

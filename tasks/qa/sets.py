@@ -21,31 +21,8 @@ class PublicQuestions(QuestionData):
     train are set apart, with their passages. A set without a train split, such as XQuAD, can be evaluated on.
     """
 
-    def __init__(
-        self,
-        *,
-        path: str,
-        pieces: int,
-        tokens_per_batch: int,
-        window: int,
-        stride: int,
-        longest_question: int,
-        name: str | None = None,
-        held_out: int = 500,
-        share: float = 1.0,
-        blind: bool = False,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            pieces=pieces,
-            tokens_per_batch=tokens_per_batch,
-            window=window,
-            stride=stride,
-            longest_question=longest_question,
-            share=share,
-            blind=blind,
-            seed=seed,
-        )
+    def __init__(self, *, path: str, name: str | None = None, held_out: int = 500, **shared: Any) -> None:
+        super().__init__(**shared)
         self.path, self.name, self.held_out = path, name, held_out
 
     def questions(self) -> dict[str, list[Question]]:
@@ -65,28 +42,12 @@ class OwnQuestions(QuestionData):
         self,
         *,
         path: str,
-        pieces: int,
-        tokens_per_batch: int,
-        window: int,
-        stride: int,
-        longest_question: int,
         validation_path: str | None = None,
         test_path: str | None = None,
         held_out: int = 500,
-        share: float = 1.0,
-        blind: bool = False,
-        seed: int = 0,
+        **shared: Any,
     ) -> None:
-        super().__init__(
-            pieces=pieces,
-            tokens_per_batch=tokens_per_batch,
-            window=window,
-            stride=stride,
-            longest_question=longest_question,
-            share=share,
-            blind=blind,
-            seed=seed,
-        )
+        super().__init__(**shared)
         self.path, self.held_out = path, held_out
         self.paths = {"validation": validation_path, "test": test_path}
 

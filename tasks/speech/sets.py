@@ -26,33 +26,9 @@ class DigitStrings(SpeechData):
     what_is_known = "characters of a digit on the frames of that digit"
 
     def __init__(
-        self,
-        *,
-        path: str,
-        mels: int,
-        max_length: int,
-        max_seconds: float,
-        tokens_per_batch: int,
-        strings: int,
-        test_strings: int,
-        holdout: str | None = None,
-        rate: int | None = None,
-        speed: bool = True,
-        masks: int = 2,
-        repeat: int = 1,
-        seed: int = 0,
+        self, *, path: str, strings: int, test_strings: int, holdout: str | None = None, **shared: Any
     ) -> None:
-        super().__init__(
-            mels=mels,
-            max_length=max_length,
-            max_seconds=max_seconds,
-            tokens_per_batch=tokens_per_batch,
-            rate=rate,
-            speed=speed,
-            masks=masks,
-            repeat=repeat,
-            seed=seed,
-        )
+        super().__init__(**shared)
         if strings < 1 or test_strings < 1:
             raise ValueError(f"strings and test_strings are at least 1; got {strings} and {test_strings}")
         self.path, self.strings, self.test_strings, self.holdout = path, strings, test_strings, holdout
@@ -122,32 +98,8 @@ class DigitStrings(SpeechData):
 class TranscribedSet(SpeechData):
     """A set with the columns `audio` and `text`, train and test; validation is drawn from train."""
 
-    def __init__(
-        self,
-        *,
-        path: str,
-        mels: int,
-        max_length: int,
-        max_seconds: float,
-        tokens_per_batch: int,
-        held_out: int,
-        rate: int | None = None,
-        speed: bool = True,
-        masks: int = 2,
-        repeat: int = 1,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            mels=mels,
-            max_length=max_length,
-            max_seconds=max_seconds,
-            tokens_per_batch=tokens_per_batch,
-            rate=rate,
-            speed=speed,
-            masks=masks,
-            repeat=repeat,
-            seed=seed,
-        )
+    def __init__(self, *, path: str, held_out: int, **shared: Any) -> None:
+        super().__init__(**shared)
         self.path, self.held_out = path, held_out
 
     def recordings(self) -> dict[str, list[Recording]]:
@@ -187,33 +139,9 @@ class OwnRecordings(SpeechData):
     """A folder of sounds and a file of their transcripts. Where the file names no splits, some are set apart."""
 
     def __init__(
-        self,
-        *,
-        path: str,
-        transcripts: str,
-        mels: int,
-        max_length: int,
-        max_seconds: float,
-        tokens_per_batch: int,
-        held_out: int = 500,
-        skip_broken: bool = False,
-        rate: int | None = None,
-        speed: bool = True,
-        masks: int = 2,
-        repeat: int = 1,
-        seed: int = 0,
+        self, *, path: str, transcripts: str, held_out: int = 500, skip_broken: bool = False, **shared: Any
     ) -> None:
-        super().__init__(
-            mels=mels,
-            max_length=max_length,
-            max_seconds=max_seconds,
-            tokens_per_batch=tokens_per_batch,
-            rate=rate,
-            speed=speed,
-            masks=masks,
-            repeat=repeat,
-            seed=seed,
-        )
+        super().__init__(**shared)
         self.path, self.transcripts = path, transcripts
         self.held_out, self.skip_broken = held_out, skip_broken
 

@@ -22,32 +22,12 @@ class PublicArticles(SummarizationData):
         self,
         *,
         path: str,
-        tokens_per_batch: int,
-        known_words: int,
-        max_sentences: int,
-        max_words: int,
         held_out: int = 250,
         train_articles: int | None = None,
         eval_articles: int | None = None,
-        sentences: int | None = None,
-        share: float | None = None,
-        words: int | None = None,
-        block_trigrams: bool = False,
-        language: str = "en",
-        seed: int = 0,
+        **shared: Any,
     ) -> None:
-        super().__init__(
-            tokens_per_batch=tokens_per_batch,
-            known_words=known_words,
-            max_sentences=max_sentences,
-            max_words=max_words,
-            sentences=sentences,
-            share=share,
-            words=words,
-            block_trigrams=block_trigrams,
-            language=language,
-            seed=seed,
-        )
+        super().__init__(**shared)
         self.path, self.held_out = path, held_out
         self.train_articles, self.eval_articles = train_articles, eval_articles
 

@@ -16,26 +16,8 @@ class PublicTranslation(TranslationData):
     """A set with a column a language and the splits train, validation and test, such as Multi30k: from the hub or a
     local folder of the same layout. `links` is a file of true word links on its test split, or on other text."""
 
-    def __init__(
-        self,
-        *,
-        path: str,
-        source: str,
-        target: str,
-        pieces: int,
-        tokens_per_batch: int,
-        max_length: int,
-        links: str | None = None,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            source=source,
-            target=target,
-            pieces=pieces,
-            tokens_per_batch=tokens_per_batch,
-            max_length=max_length,
-            seed=seed,
-        )
+    def __init__(self, *, path: str, links: str | None = None, **shared: Any) -> None:
+        super().__init__(**shared)
         self.path, self.links = path, links
         self.linked: list[Linked] = []
 
@@ -88,27 +70,8 @@ def in_halves(linked: Sequence[Linked]) -> tuple[list[Linked], list[Linked]]:
 class HubTranslation(TranslationData):
     """A set in the commonest layout of translation sets: one column `translation` that holds a text a language."""
 
-    def __init__(
-        self,
-        *,
-        path: str,
-        source: str,
-        target: str,
-        pieces: int,
-        tokens_per_batch: int,
-        max_length: int,
-        name: str | None = None,
-        held_out: int = 1000,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            source=source,
-            target=target,
-            pieces=pieces,
-            tokens_per_batch=tokens_per_batch,
-            max_length=max_length,
-            seed=seed,
-        )
+    def __init__(self, *, path: str, name: str | None = None, held_out: int = 1000, **shared: Any) -> None:
+        super().__init__(**shared)
         self.path, self.name, self.held_out = path, name, held_out
 
     def pairs(self) -> dict[str, list[Pair]]:
@@ -136,27 +99,15 @@ class ParallelTranslation(TranslationData):
         self,
         *,
         path: str,
-        source: str,
-        target: str,
-        pieces: int,
-        tokens_per_batch: int,
-        max_length: int,
         target_path: str | None = None,
         validation_path: str | None = None,
         validation_target_path: str | None = None,
         test_path: str | None = None,
         test_target_path: str | None = None,
         held_out: int = 1000,
-        seed: int = 0,
+        **shared: Any,
     ) -> None:
-        super().__init__(
-            source=source,
-            target=target,
-            pieces=pieces,
-            tokens_per_batch=tokens_per_batch,
-            max_length=max_length,
-            seed=seed,
-        )
+        super().__init__(**shared)
         self.held_out = held_out
         self.files = {
             "train": (path, target_path),
