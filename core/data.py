@@ -43,8 +43,6 @@ class DemoData(L.LightningDataModule):
     asks: tuple[str, ...] = ("source",)
     """The parts of one input, in the order in which a person gives them. `read` gets a text for each input, or a tuple
     of texts where there are several parts."""
-    from_files: tuple[str, ...] = ()
-    """The parts that may also be given on the command line as the path of a text file."""
 
     def __init__(self, *, tokens_per_batch: int, seed: int = 0) -> None:
         super().__init__()

@@ -1,4 +1,5 @@
-"""A person's own tables: tsv, csv and jsonl. What does not fit is named with its file and line, and what was wanted."""
+"""A person's own files: texts, and tables as tsv, csv and jsonl. What does not fit is named with its file and line, and
+what was wanted."""
 
 import csv
 import io
@@ -29,6 +30,28 @@ def lines_in(path: str | Path) -> list[str]:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
     except ValueError as error:
         raise DataError(str(error)) from error
+
+
+def text_in(path: str | Path) -> str:
+    """The text of a UTF-8 file; raises as `lines_in`."""
+    return "\n".join(lines_in(path))
+
+
+def text_of(given: str) -> str:
+    """What stands in the file of this name, or the text itself where it is no file's.
+
+    Raises:
+        DataError: as `lines_in`, and for a name that ends in .txt and is no file.
+    """
+    try:
+        named = bool(given.strip()) and "\n" not in given and Path(given).expanduser().is_file()
+    except (OSError, ValueError, RuntimeError):  # too long for a name, or with a character that no name has
+        named = False
+    if named:
+        return text_in(given)
+    if given.endswith(".txt") and len(given.split()) == 1:
+        raise DataError(f"{given}: there is no such file. Give the path of one, or the text itself")
+    return given
 
 
 def rows_in(path: str, columns: Sequence[str]) -> Iterator[Row]:

@@ -8,7 +8,18 @@ from pathlib import Path
 
 from core.tokenizer import Pieces, Tokenizer, clean, cut
 
-__all__ = ["Pieces", "Tokenizer", "clean", "cut", "lines_of", "read_lines", "read_parallel", "word_of_piece", "words"]
+__all__ = [
+    "Pieces",
+    "Tokenizer",
+    "clean",
+    "cut",
+    "lines_of",
+    "places_of",
+    "read_lines",
+    "read_parallel",
+    "word_of_piece",
+    "words",
+]
 
 # How the names of characters begin in scripts that are written without spaces between words.
 _UNSPACED = ("CJK UNIFIED", "CJK COMPATIBILITY IDEOGRAPH", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "HALFWIDTH KATAKANA")
@@ -46,6 +57,12 @@ def read_parallel(source_path: str | Path, target_path: str | Path) -> list[tupl
             f"{len(targets)}. One missing line shifts every later pair, so find it before training"
         )
     return list(zip(sources, targets, strict=True))
+
+
+def places_of(words: Sequence[str], word: str) -> list[int]:
+    """Where a word stands among others, as it is written; where it nowhere does, whatever its capitals."""
+    as_written = [place for place, each in enumerate(words) if each == word]
+    return as_written or [place for place, each in enumerate(words) if each.casefold() == word.casefold()]
 
 
 def words(text: str) -> list[tuple[int, int]]:

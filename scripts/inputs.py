@@ -24,11 +24,10 @@ def parser(what: str) -> argparse.ArgumentParser:
     return made
 
 
-def inputs(arguments: argparse.Namespace, asks: Sequence[str], from_files: Sequence[str] = ()) -> list[Input]:
+def inputs(arguments: argparse.Namespace, asks: Sequence[str]) -> list[Input]:
     """The inputs, in order: every line counts, an empty one too, so that outputs stay beside their inputs.
 
-    `asks` are the parts of one input; where there are several, each input is a tuple of them. Those in `from_files`
-    may be given as the path of a text file.
+    `asks` are the parts of one input; where there are several, each input is a tuple of them.
 
     Raises:
         ConfigError: if there are none, or from two places at once, or without all of their parts.
@@ -38,7 +37,7 @@ def inputs(arguments: argparse.Namespace, asks: Sequence[str], from_files: Seque
     if arguments.text and arguments.file:
         raise ConfigError("give inputs as arguments or with --file, not both")
     if arguments.text:
-        return grouped(arguments.text, asks, from_files)
+        return grouped(arguments.text, asks)
     name = arguments.file or "standard input"
     if arguments.file and not Path(arguments.file).is_file():
         raise ConfigError(f"--file {arguments.file}: there is no such file")
@@ -54,36 +53,16 @@ def inputs(arguments: argparse.Namespace, asks: Sequence[str], from_files: Seque
     return [parts_of(line, asks, f"{name}, line {number}") for number, line in enumerate(lines, start=1)]
 
 
-def grouped(texts: Sequence[str], asks: Sequence[str], from_files: Sequence[str]) -> list[Input]:
+def grouped(texts: Sequence[str], asks: Sequence[str]) -> list[Input]:
     """Arguments by the parts that an input has."""
     if len(texts) % len(asks):
         raise ConfigError(
             f"an input has {len(asks)} parts here: {', '.join(asks)}; {len(texts)} came. Quote each part that has "
             f"spaces: predict.py RUN {' '.join(part.upper() for part in asks)}"
         )
-    parts = [file_text(text) if asks[place % len(asks)] in from_files else text for place, text in enumerate(texts)]
     if len(asks) == 1:
-        return list(parts)
-    return [tuple(parts[at : at + len(asks)]) for at in range(0, len(parts), len(asks))]
-
-
-def file_text(text: str) -> str:
-    """What a text file holds, if that is the path of one; else the text itself.
-
-    Raises:
-        ConfigError: if the file is not UTF-8.
-    """
-    from core.text import lines_of
-
-    try:
-        if not Path(text).expanduser().is_file():
-            return text
-    except (OSError, ValueError, RuntimeError):  # too long for a path, or with signs that no path has
-        return text
-    try:
-        return "\n".join(lines_of(Path(text).expanduser().read_bytes(), text))
-    except ValueError as error:
-        raise ConfigError(str(error)) from error
+        return list(texts)
+    return [tuple(texts[at : at + len(asks)]) for at in range(0, len(texts), len(asks))]
 
 
 def parts_of(line: str, asks: Sequence[str], place: str) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> None:
     from core.run import load, new_maps_folder
 
     run = load(chosen.run)
-    texts = inputs(chosen, run.data.asks, run.data.from_files)
+    texts = inputs(chosen, run.data.asks)
     apply(chosen, run)
     found = maps_without(run, texts, chosen.forbid) if chosen.forbid else run.maps(texts)
     before = [each.output for each in run.predict(texts)] if chosen.forbid else []

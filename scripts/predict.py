@@ -20,7 +20,7 @@ def main(arguments: list[str]) -> None:
     from core.run import load
 
     run = load(chosen.run)
-    texts = inputs(chosen, run.data.asks, run.data.from_files)
+    texts = inputs(chosen, run.data.asks)
     apply(chosen, run)
     aloud = run.data.aloud and not chosen.json and not chosen.beam
     predictions = (run.aloud(text, say) for text in texts) if aloud else run.predict(texts)

@@ -10,10 +10,10 @@ from captioning import NUMBERS, flickr8k, picture, small_toy, tiny_encoder
 from conftest import ROOT
 from datasets import Dataset
 
-from core.held_out import with_held_out
+from core.held_out import SPLITS, with_held_out
 from core.public import DataError
 from tasks.captioning import encoders, own
-from tasks.captioning.examples import SPLITS, Captioned, side
+from tasks.captioning.examples import Captioned, side
 from tasks.captioning.features import Features
 from tasks.captioning.grounding import Phrase
 from tasks.captioning.pictures import Photo

@@ -5,19 +5,16 @@ from functools import partial
 import pytest
 import torch
 from generation import small_model
+from mechanisms import ANYWHERE, PREDICTIVE
 
 from core.attention import (
     AdditiveAttention,
-    ContentBasedAttention,
     CosineAttention,
     DotProductAttention,
-    GeneralAttention,
     LocalAttention,
     MultiHeadAttention,
     PositionBasedAttention,
-    PredictiveLocalAttention,
     ScaledDotProductAttention,
-    UnconditionalAttention,
     WithPosition,
 )
 from core.beams import beam
@@ -30,19 +27,13 @@ from tasks.generation.layers import Rotary
 from tasks.generation.muon import Muon, orthogonal
 
 MECHANISMS = {
-    "dot": DotProductAttention,
-    "scaled_dot": ScaledDotProductAttention,
-    "cosine": CosineAttention,
-    "content": ContentBasedAttention,
-    "general": GeneralAttention,
-    "additive": AdditiveAttention,
-    "unconditional": UnconditionalAttention,
+    **ANYWHERE,
+    **PREDICTIVE,
     "position": PositionBasedAttention,
     "with_position": partial(WithPosition, mechanism=CosineAttention),
     "local": partial(LocalAttention, mechanism=ScaledDotProductAttention, before=2, after=4),
     "local of with_position": partial(LocalAttention, mechanism=partial(WithPosition, mechanism=DotProductAttention)),
-    "local_predictive": partial(PredictiveLocalAttention, mechanism=ScaledDotProductAttention),
-    "multi_head": partial(MultiHeadAttention, mechanism=AdditiveAttention),
+    "multi_head of additive": partial(MultiHeadAttention, mechanism=AdditiveAttention),
 }
 VOCABULARY = 23
 POSITIONS = ("rotary", "learned")

@@ -91,6 +91,10 @@ class TestRun:
         maps_script.main([str(finished[0]), str(passage), WHERE, "--forbid", "Ben"])
         assert "with nothing forbidden:" in capsys.readouterr().out
 
+    def test_a_passage_that_is_no_file_is_not_read_as_its_name(self, finished):
+        with pytest.raises(DataError, match="nowhere.txt: there is no such file"):
+            predict_script.main([str(finished[0]), "nowhere.txt", WHERE])
+
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [

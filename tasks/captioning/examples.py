@@ -13,8 +13,6 @@ from tasks.captioning.features import maps_of
 from tasks.captioning.pictures import Photo
 from tasks.captioning.words import Words
 
-SPLITS = ("train", "validation", "test")
-
 
 class Captioned(NamedTuple):
     """A picture and what people said of it."""

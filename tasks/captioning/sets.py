@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from core.held_out import with_held_out
+from core.held_out import SPLITS, with_held_out
 from core.public import DataError, load_public
 from tasks.captioning import own, toy
 from tasks.captioning.boxes import grounded_by_split
 from tasks.captioning.data import CaptioningData
-from tasks.captioning.examples import SPLITS, Captioned
+from tasks.captioning.examples import Captioned
 from tasks.captioning.grounding import Grounded, Phrase
 from tasks.captioning.pictures import Photo
 

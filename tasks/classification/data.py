@@ -13,6 +13,7 @@ from core.demo import Prediction
 from core.maps import AttentionMap
 from core.metrics import Score
 from core.public import DataError
+from core.text import places_of
 from tasks.classification import evidence
 from tasks.classification.examples import UNLABELLED, Batch, Example, Labelled, batched
 from tasks.classification.model import LEAVE_ONE_OUT, Judged
@@ -173,9 +174,7 @@ class ClassificationData(DemoData):
     def keys_of(self, example: Example, word: str) -> list[int]:
         """The places of this word; capitals count only where it occurs as it is written."""
         surfaces = example.told.surfaces[: len(example.words)]
-        same = [place for place, surface in enumerate(surfaces) if surface == word] or [
-            place for place, surface in enumerate(surfaces) if surface.casefold() == word.casefold()
-        ]
+        same = places_of(surfaces, word)
         if not same:
             raise ValueError(f"{word!r} is no word of {example.told.text!r}; its words are: {', '.join(surfaces)}")
         return same

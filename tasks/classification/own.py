@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from core.held_out import drawn, share
+from core.held_out import SPLITS, drawn, share
 from core.public import DataError
 from core.tables import rows_in, split_of, texts
 from tasks.classification.examples import Labelled
@@ -45,7 +45,7 @@ def with_held_out(
     `whole`, for sets whose texts are also there in parts, only texts that are no part of another are set apart, and
     train loses their parts: else a model would be chosen by how well it remembers.
     """
-    missing = [split for split in ("validation", "test") if split not in found]
+    missing = [split for split in SPLITS[1:] if split not in found]
     train = found["train"]
     size = share(len(train), held_out, missing, things="texts", instead="a column split")
     told = {each: Told.of(each).lowered for each in dict.fromkeys(each.text for each in train)} if missing else {}

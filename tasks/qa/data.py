@@ -17,6 +17,7 @@ from core.maps import AttentionMap
 from core.metrics import Score
 from core.public import DataError
 from core.sentences import Span
+from core.tables import text_of
 from tasks.qa import evidence, labels
 from tasks.qa.answers import Question, covering, exact, placed
 from tasks.qa.batch import Batch, Found, Rows, batch_of
@@ -65,7 +66,6 @@ class QuestionData(DemoData):
 
     score_name = "f1"
     asks = ("passage", "question")
-    from_files = ("passage",)
 
     def __init__(
         self,
@@ -186,7 +186,8 @@ class QuestionData(DemoData):
         return [example._replace(windows=[window], focus=0) for window in example.windows]
 
     def read(self, inputs: Sequence[tuple[str, str]]) -> list[Example]:
-        return [self.example(Question(passage, question)) for passage, question in inputs]
+        """A passage may be the path of a text file."""
+        return [self.example(Question(text_of(passage), question)) for passage, question in inputs]
 
     def size(self, example: Example) -> int:
         if not example.passage.spans or not example.question.spans:

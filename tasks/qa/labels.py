@@ -9,6 +9,7 @@ from numpy import ndarray
 
 from core.maps import AttentionMap
 from core.sentences import Span
+from core.text import places_of
 from tasks.qa.lexicon import Lexicon
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def forbidden(example: "Example", told: Sequence[str]) -> dict[str, list[int]]:
     texts = {TO_PASSAGE: example.passage.words(), TO_QUESTION: example.question.words()}
     keys: dict[str, list[int]] = {name: [] for name in texts}
     for word in told:
-        found = {name: same(words, word) for name, words in texts.items()}
+        found = {name: places_of(words, word) for name, words in texts.items()}
         if not any(found.values()):
             raise ValueError(
                 f"{word!r} is no word of the passage or of the question {example.question.text!r}; "
@@ -114,12 +115,6 @@ def forbidden(example: "Example", told: Sequence[str]) -> dict[str, list[int]]:
         for name, places in found.items():
             keys[name] += places
     return keys
-
-
-def same(words: Sequence[str], word: str) -> list[int]:
-    """The places of a word as it is written, or else whatever its capitals."""
-    as_written = [place for place, each in enumerate(words) if each == word]
-    return as_written or [place for place, each in enumerate(words) if each.casefold() == word.casefold()]
 
 
 def sentence_keys(spans: Sequence[Span], window: Span, sentence: Span) -> Span | None:

@@ -12,8 +12,6 @@ from torch.nn.utils.rnn import pad_sequence
 from tasks.speech.audio import Samples, Waves
 from tasks.speech.characters import Characters
 
-SPLITS = ("train", "validation", "test")
-
 
 class Said(NamedTuple):
     """Characters [first, last) of a transcript, and when they are said."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from tasks.speech.examples import SPLITS
+from core.held_out import SPLITS
 
 LEFT_OUT = {
     "without_sound": "without a sound left out",

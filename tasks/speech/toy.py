@@ -4,8 +4,9 @@ import random
 
 import numpy as np
 
+from core.held_out import SPLITS
 from tasks.speech.audio import Samples
-from tasks.speech.examples import SPLITS, Recording, Said
+from tasks.speech.examples import Recording, Said
 
 RATE = 8000
 SIZES = {"train": 1600, "validation": 100, "test": 100}

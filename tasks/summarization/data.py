@@ -11,15 +11,16 @@ from rich.progress import track
 
 from core.data import DemoData, Looks, MapScores
 from core.demo import Prediction
+from core.held_out import SPLITS
 from core.maps import AttentionMap
 from core.metrics import Score
 from core.public import DataError
+from core.tables import text_of
 from tasks.summarization import looking
 from tasks.summarization.budget import Budget, select
-from tasks.summarization.examples import SPLITS, Article, Batch, Example, Labelled, batched
+from tasks.summarization.examples import Article, Batch, Example, Labelled, batched
 from tasks.summarization.features import look
 from tasks.summarization.model import Scored
-from tasks.summarization.own import text_of
 from tasks.summarization.scores import Rows, agreement, at_label_count, summary_scores
 from tasks.summarization.vocabulary import Vocabulary
 

@@ -12,8 +12,6 @@ from core.sentences import Span, sentences
 from tasks.summarization.features import NOTHING, OF_A_SENTENCE, OF_A_WORD, Look
 from tasks.summarization.sentences import joined, listed, terms
 
-SPLITS = ("train", "validation", "test")
-
 
 class Article(NamedTuple):
     """A text and where its sentences stand in it."""

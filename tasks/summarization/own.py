@@ -1,35 +1,13 @@
-"""A person's own texts: a text or its file, a jsonl of articles, or a folder of them."""
+"""A person's own texts: a jsonl of articles, or a folder of them."""
 
 import json
 from pathlib import Path
 
 from core.public import DataError
-from core.tables import lines_in
+from core.tables import lines_in, text_in
 
 Row = tuple[str, str, tuple[int, ...] | None]
 """An article, a summary of it, and numbers of its sentences where they are given."""
-
-
-def text_of(line: str) -> str:
-    """What stands in the file of this name, or the line itself where there is none.
-
-    Raises:
-        DataError: for a file that is not UTF-8, and for a name that ends in .txt and is no file.
-    """
-    try:
-        path = Path(line).expanduser()
-        named = bool(line.strip()) and "\n" not in line and path.is_file()
-    except (OSError, ValueError, RuntimeError):  # too long for a name, or with a character that no name has
-        named = False
-    if named:
-        return read_text(path)
-    if line.endswith(".txt") and len(line.split()) == 1:
-        raise DataError(f"{line}: there is no such file; a text to summarize is given as it is")
-    return line
-
-
-def read_text(path: Path) -> str:
-    return "\n".join(lines_in(path))
 
 
 def read_documents(path: str) -> list[Row]:
@@ -44,7 +22,7 @@ def read_documents(path: str) -> list[Row]:
         return pairs_of(place)
     if place.suffix.lower() != ".jsonl":
         raise DataError(f"data.path={path}: expected a folder of .txt files, or a file that ends in .jsonl")
-    lines = read_text(place).split("\n")
+    lines = lines_in(place)
     return [row_of(line, f"{path}, line {number}") for number, line in enumerate(lines, start=1) if line.strip()]
 
 
@@ -54,7 +32,7 @@ def pairs_of(folder: Path) -> list[Row]:
     if not articles or alone:
         found = f"{len(alone)} files have no summary, the first is {alone[0]}" if alone else "there is no .txt file"
         raise DataError(f"{folder}: {found}. Beside each NAME.txt stands its NAME.summary.txt")
-    return [(read_text(each), read_text(each.with_suffix(".summary.txt")), None) for each in articles]
+    return [(text_in(each), text_in(each.with_suffix(".summary.txt")), None) for each in articles]
 
 
 def row_of(line: str, where: str) -> Row:

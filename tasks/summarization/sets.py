@@ -5,11 +5,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from core.held_out import SPLITS
 from core.public import DataError, load_public
 from core.sentences import Span, sentences
 from tasks.summarization import oracle, own, toy
 from tasks.summarization.data import SummarizationData
-from tasks.summarization.examples import SPLITS, Article, Labelled
+from tasks.summarization.examples import Article, Labelled
 from tasks.summarization.sentences import terms
 
 BBC_LABELLED, BBC_HUB = ("article", "sentences", "labels"), ("Articles", "Summaries")

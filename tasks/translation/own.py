@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from core.held_out import drawn, share
+from core.held_out import SPLITS, drawn, share
 from core.public import DataError
 from core.tables import TABLES, rows_in, texts
 from core.text import read_parallel
@@ -54,7 +54,7 @@ def with_held_out(pairs: dict[str, list[P]], held_out: int, *, seed: int, counts
 
     A pair that occurs twice is in one split only. Never more than a tenth of train is set apart for each.
     """
-    missing = [split for split in ("validation", "test") if split not in pairs]
+    missing = [split for split in SPLITS[1:] if split not in pairs]
     train = pairs["train"]
     size = share(len(train), held_out, missing, things="pairs", instead="files of their own")
     apart = drawn(dict.fromkeys(train), size, missing, seed=seed)

@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+from core.held_out import SPLITS
 from core.public import DataError, load_public
 from core.text import clean
 from tasks.translation import own, toy
 from tasks.translation.data import Pair, TranslationData, Truth
 from tasks.translation.links import Linked, Row, facing, place, read_links
-
-SPLITS = ("train", "validation", "test")
 
 
 class PublicTranslation(TranslationData):
