@@ -20,7 +20,10 @@ from core.metrics import Score
 NEXT_TO_NOTHING = 0.01
 """Nats a token below which a loss is no measure for another."""
 EXAMPLES = 20
-"""How many examples are tried; a step of each is tried about as often as there are keys."""
+"""How many examples are tried; a step of each is tried about as often as there are keys, and up to `ONE_BY_ONE`."""
+ONE_BY_ONE = 64
+"""How many keys of an example are left out one by one, to rank them: all where there are no more, else a draw of them,
+the same for all steps."""
 FORBIDDEN, REPLACED = "forbidden", "replaced"
 """The two ways of taking keys away: the gaze may not look at them in the step that is asked about, or other input
 stands in their place, and everything is read again."""
@@ -41,6 +44,8 @@ class Steps(NamedTuple):
     """Between each step and the keys that count, in the mean of all heads of the gaze."""
     keys: Int[np.ndarray, " K"]
     """The keys that count: no special ones."""
+    drawn: Int[np.ndarray, " k"]
+    """Places of the keys, among those that count, that are left out one by one."""
     chosen: dict[str, Int[np.ndarray, "N k"]]
 
     def trials(self, choice: str, *, alone: bool = False) -> list[Trial]:
@@ -55,10 +60,10 @@ class Steps(NamedTuple):
         """Those of the steps that are asked about."""
         kept = np.isin(self.steps, list(asked))
         chosen = {name: keys[kept] for name, keys in self.chosen.items()}
-        return Steps(self.steps[kept], self.weights[kept], self.keys, chosen)
+        return self._replace(steps=self.steps[kept], weights=self.weights[kept], chosen=chosen)
 
     def one_by_one(self) -> list[Trial]:
-        return [Trial(int(step), (int(key),)) for step in self.steps for key in self.keys]
+        return [Trial(int(step), (int(key),)) for step in self.steps for key in self.keys[self.drawn]]
 
 
 def steps_of(weights: Float[np.ndarray, "Q K"], special: Bool[np.ndarray, " K"], k: int, seed: int) -> Steps:
@@ -76,7 +81,8 @@ def steps_of(weights: Float[np.ndarray, "Q K"], special: Bool[np.ndarray, " K"],
         "least attended": order[:, len(keys) - k :],
         "shuffled": np.argsort(-shuffled, axis=-1, kind="stable")[:, :k],
     }
-    return Steps(steps, rows, keys, {name: keys[chosen] for name, chosen in places.items()})
+    drawn = np.sort(chance.permutation(len(keys))[:ONE_BY_ONE])
+    return Steps(steps, rows, keys, drawn, {name: keys[chosen] for name, chosen in places.items()})
 
 
 class Losses(NamedTuple):
@@ -152,11 +158,11 @@ class Replacing:
 
 def lost(method: Forbidding | Replacing, steps: Steps) -> Losses:
     before = log_probabilities(method.model, method.data, [method.example])[0, steps.steps]
-    left_out = before[:, None] - method(steps.one_by_one()).reshape(len(steps.steps), len(steps.keys))
+    left_out = before[:, None] - method(steps.one_by_one()).reshape(len(steps.steps), len(steps.drawn))
     return Losses(
         {choice: before - method(steps.trials(choice)) for choice in steps.chosen},
         {choice: before - method(steps.trials(choice, alone=True)) for choice in ("most attended", "random")},
-        np.array([rank_correlation(*pair) for pair in zip(steps.weights, left_out, strict=True)]),
+        np.array([rank_correlation(*pair) for pair in zip(steps.weights[:, steps.drawn], left_out, strict=True)]),
     )
 
 
@@ -204,7 +210,7 @@ def summary(way: str, losses: Sequence[Losses], k: int) -> dict[str, Score]:
     if any(len(each) for each in ranked):
         correlations = by_example(each for each in ranked if len(each))
         found[f"{way}, rank correlation"] = score(
-            correlations, "Spearman's, of weights with what leaving out a key costs"
+            correlations, f"Spearman's, of weights with what leaving out a key costs, up to {ONE_BY_ONE} an example"
         )
     return {f"faithfulness, {name}": each for name, each in found.items()}
 
