@@ -20,10 +20,11 @@ from core.metrics import Score
 NEXT_TO_NOTHING = 0.01
 """Nats a token below which a loss is no measure for another."""
 EXAMPLES = 20
-"""How many examples are tried; a step of each is tried about as often as there are keys, and up to `ONE_BY_ONE`."""
-ONE_BY_ONE = 64
-"""How many keys of an example are left out one by one, to rank them: all where there are no more, else a draw of them,
-the same for all steps."""
+"""How many examples are tried; a step of each is tried about as often as there are keys."""
+ONE_BY_ONE = 768
+"""How often single keys of an example are left out, in all its steps together, to rank them. Where that is not enough
+for all, it is every second key, or third, ..., the same ones in all steps, but no fewer than `FEWEST`."""
+FEWEST = 16
 FORBIDDEN, REPLACED = "forbidden", "replaced"
 """The two ways of taking keys away: the gaze may not look at them in the step that is asked about, or other input
 stands in their place, and everything is read again."""
@@ -44,8 +45,6 @@ class Steps(NamedTuple):
     """Between each step and the keys that count, in the mean of all heads of the gaze."""
     keys: Int[np.ndarray, " K"]
     """The keys that count: no special ones."""
-    drawn: Int[np.ndarray, " k"]
-    """Places of the keys, among those that count, that are left out one by one."""
     chosen: dict[str, Int[np.ndarray, "N k"]]
 
     def trials(self, choice: str, *, alone: bool = False) -> list[Trial]:
@@ -62,8 +61,14 @@ class Steps(NamedTuple):
         chosen = {name: keys[kept] for name, keys in self.chosen.items()}
         return self._replace(steps=self.steps[kept], weights=self.weights[kept], chosen=chosen)
 
+    @property
+    def ranked(self) -> slice:
+        """The places, among the keys that count, of those that are left out one by one."""
+        most = max(FEWEST, ONE_BY_ONE // max(1, len(self.steps)))
+        return slice(None, None, -(-len(self.keys) // most) or None)
+
     def one_by_one(self) -> list[Trial]:
-        return [Trial(int(step), (int(key),)) for step in self.steps for key in self.keys[self.drawn]]
+        return [Trial(int(step), (int(key),)) for step in self.steps for key in self.keys[self.ranked]]
 
 
 def steps_of(weights: Float[np.ndarray, "Q K"], special: Bool[np.ndarray, " K"], k: int, seed: int) -> Steps:
@@ -81,8 +86,7 @@ def steps_of(weights: Float[np.ndarray, "Q K"], special: Bool[np.ndarray, " K"],
         "least attended": order[:, len(keys) - k :],
         "shuffled": np.argsort(-shuffled, axis=-1, kind="stable")[:, :k],
     }
-    drawn = np.sort(chance.permutation(len(keys))[:ONE_BY_ONE])
-    return Steps(steps, rows, keys, drawn, {name: keys[chosen] for name, chosen in places.items()})
+    return Steps(steps, rows, keys, {name: keys[chosen] for name, chosen in places.items()})
 
 
 class Losses(NamedTuple):
@@ -158,11 +162,11 @@ class Replacing:
 
 def lost(method: Forbidding | Replacing, steps: Steps) -> Losses:
     before = log_probabilities(method.model, method.data, [method.example])[0, steps.steps]
-    left_out = before[:, None] - method(steps.one_by_one()).reshape(len(steps.steps), len(steps.drawn))
+    left_out = before[:, None] - method(steps.one_by_one()).reshape(len(steps.steps), -1)
     return Losses(
         {choice: before - method(steps.trials(choice)) for choice in steps.chosen},
         {choice: before - method(steps.trials(choice, alone=True)) for choice in ("most attended", "random")},
-        np.array([rank_correlation(*pair) for pair in zip(steps.weights[:, steps.drawn], left_out, strict=True)]),
+        np.array([rank_correlation(*pair) for pair in zip(steps.weights[:, steps.ranked], left_out, strict=True)]),
     )
 
 
@@ -210,7 +214,7 @@ def summary(way: str, losses: Sequence[Losses], k: int) -> dict[str, Score]:
     if any(len(each) for each in ranked):
         correlations = by_example(each for each in ranked if len(each))
         found[f"{way}, rank correlation"] = score(
-            correlations, f"Spearman's, of weights with what leaving out a key costs, up to {ONE_BY_ONE} an example"
+            correlations, "Spearman's, of weights with what leaving out a key costs"
         )
     return {f"faithfulness, {name}": each for name, each in found.items()}
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from copier import Copier, Scenes, scene
 
-from core.faithfulness import ONE_BY_ONE, Forbidding, Steps, Trial, faithfulness, steps_of
+from core.faithfulness import Forbidding, Steps, Trial, faithfulness, steps_of
 from core.maps.scores import rank_correlation
 from core.posterior import posterior, posterior_maps
 
@@ -31,14 +31,16 @@ class TestChoosing:
     def test_nothing_to_choose_from(self):
         assert not len(steps_of(WEIGHTS, SPECIAL, 3, 0).steps)
 
-    def test_of_many_keys_some_are_left_out_one_by_one_the_same_for_all_steps(self):
-        rows = np.random.default_rng(0).dirichlet(np.ones(200), size=3)
-        steps = steps_of(rows, np.arange(200) < 2, 1, 0)
-        trials = steps.one_by_one()
-        assert len(steps.drawn) == ONE_BY_ONE and len(trials) == 3 * ONE_BY_ONE
-        assert trials[0].keys == (int(steps.keys[steps.drawn[0]]),)
-        assert {trial.keys for trial in trials[:ONE_BY_ONE]} == {trial.keys for trial in trials[-ONE_BY_ONE:]}
-        assert not {trial.keys for trial in trials} & {(0,), (1,)}
+    @pytest.mark.parametrize(
+        ("steps", "keys", "left_out"), [(3, 200, 200), (10, 200, 67), (100, 200, 16), (100, 10, 10)]
+    )
+    def test_of_many_keys_some_are_left_out_one_by_one_the_same_for_all_steps(self, steps, keys, left_out):
+        rows = np.random.default_rng(0).dirichlet(np.ones(keys + 1), size=steps)
+        chosen = steps_of(rows, np.arange(keys + 1) == 0, 1, 0)
+        trials = chosen.one_by_one()
+        assert len(trials) == steps * left_out == chosen.weights[:, chosen.ranked].size
+        assert {trial.keys for trial in trials[:left_out]} == {trial.keys for trial in trials[-left_out:]}
+        assert (0,) not in {trial.keys for trial in trials}
 
     def test_a_shuffled_row_knows_nothing(self):
         rows = np.tile(WEIGHTS[[0]], (3000, 1))
@@ -81,7 +83,7 @@ class TestByHand:
         model, data = Copier(), Scenes(scene())
         weights = np.full((1, 4), 0.25)
         method = Forbidding(model, data, scene(), (1, 4))
-        steps = Steps(np.array([0]), weights[:, :3], np.arange(3), np.arange(3), {"random": np.array([[0]])})
+        steps = Steps(np.array([0]), weights[:, :3], np.arange(3), {"random": np.array([[0]])})
         at_once = method(steps.one_by_one())
         method.rows = 1
         assert np.allclose(method(steps.one_by_one()), at_once)
