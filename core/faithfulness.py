@@ -214,7 +214,8 @@ def summary(way: str, losses: Sequence[Losses], k: int) -> dict[str, Score]:
     if any(len(each) for each in ranked):
         correlations = by_example(each for each in ranked if len(each))
         found[f"{way}, rank correlation"] = score(
-            correlations, "Spearman's, of weights with what leaving out a key costs"
+            correlations,
+            "Spearman's, of weights with what leaving out a key costs; of long inputs, keys at even distances",
         )
     return {f"faithfulness, {name}": each for name, each in found.items()}
 

@@ -19,7 +19,7 @@ from tasks.classification.model import ENCODERS, LEAVE_ONE_OUT, Classifier
 from tasks.classification.pooling import MaxPooling
 from tasks.classification.scores import confusion, label_scores
 from tasks.classification.sets import OwnTexts, PublicTexts, ToyTexts
-from tasks.classification.words import Vocabulary
+from tasks.classification.words import SHAPES, Vocabulary, shape
 
 NUMBERS = {"buckets": 50, "tokens_per_batch": 200, "max_length": 30, "seed": 1}
 FITTING = {
@@ -193,6 +193,20 @@ def test_the_hubs_layouts(tmp_path, hub):
     data.load()
     assert data.words.labels == ("no", "yes")
     assert [len(data.splits[split]) for split in ("train", "validation", "test")] == [27, 3, 30]
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [("it", 1), ("It", 2), ("IT", 3), ("McGee", 3), ("B2", 4), ("1990", 4), ("?", 5), ("狗", 1), ("É", 2), ("ÉTÉ", 3)],
+)
+def test_shapes_of_words(word, expected):
+    assert shape(word) == expected < SHAPES
+
+
+def test_capitals_are_told_apart_by_their_shape_alone(data):
+    batch = data.collate(data.read(["us US"]))
+    assert batch.ids[1] == batch.ids[2] and batch.parts[1].equal(batch.parts[2])
+    assert batch.shapes.tolist() == [0, 1, 3]
 
 
 def test_a_vocabulary_comes_back_and_damage_is_told(tmp_path):

@@ -106,7 +106,7 @@ class ClassificationData(DemoData):
         told = Told.of(text)
         self.counts["cut_to_max_length"] += len(told.spans) > self.max_length
         number = self.words.labels.index(label) if label else UNLABELLED
-        return Example(told, told.lowered[: self.max_length], number, truth=label)
+        return Example(told, tuple(told.surfaces[: self.max_length]), number, truth=label)
 
     def report(self) -> list[str]:
         return report(self.counts, self.splits, self.words, self.max_length)

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from core.masks import padding
-from tasks.classification.words import Told, Vocabulary
+from tasks.classification.words import Told, Vocabulary, shape
 
 UNLABELLED = -1
 """The label of a text that has none; it counts for no loss."""
@@ -27,7 +27,7 @@ class Example(NamedTuple):
 
     told: Told
     words: tuple[str, ...]
-    """In small letters, cut to the longest length."""
+    """As they are written, cut to the longest length."""
     label: int
     truth: str = ""
     """The name of its label, where there is one: `label` may be forced to be another."""
@@ -42,6 +42,8 @@ class Batch(NamedTuple):
     """The number of each different word; row 0 is nothing."""
     parts: Int[Tensor, "N P"]
     """The numbers of its parts, padded with 0."""
+    shapes: Int[Tensor, " N"]
+    """How it is written, see `shape`."""
     place: Int[Tensor, "B T"]
     """Which of them stands where; 0 where nothing does."""
     mask: Bool[Tensor, "B 1 T"]
@@ -62,6 +64,7 @@ def batched(examples: Sequence[Example], vocabulary: Vocabulary) -> Batch:
     return Batch(
         ids=torch.tensor([Vocabulary.NOTHING, *map(vocabulary.id, different)]),
         parts=pad_sequence(parts, batch_first=True, padding_value=Vocabulary.NOTHING),
+        shapes=torch.tensor([0, *map(shape, different)]),
         place=pad_sequence(rows, batch_first=True, padding_value=0),
         mask=padding(lengths, int(lengths.max())),
         label=torch.tensor([example.label for example in examples]),

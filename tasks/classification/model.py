@@ -15,7 +15,7 @@ from core.layers import Dropout, Encoder, SinusoidalPositions, ambient
 from core.recurrent import RecurrentEncoder
 from tasks.classification.examples import UNLABELLED, Batch
 from tasks.classification.pooling import MaxPooling
-from tasks.classification.words import Vocabulary
+from tasks.classification.words import SHAPES, Vocabulary
 
 ENCODERS = ("none", "gru", "transformer")
 WINDOWS = (LocalAttention, PredictiveLocalAttention)
@@ -85,7 +85,7 @@ class Classifier(Demo):
     def encode(self, batch: Batch) -> Float[Tensor, "B T D"]:
         """A vector for each word, which knows its neighbours where there is an encoder; the word itself stays in it, so
         that a look at it is not a look at them alone."""
-        words = self.embedding(batch.ids, batch.parts)[self.dropped(batch.place)]
+        words = self.embedding(batch.ids, batch.parts, batch.shapes)[self.dropped(batch.place)]
         words = self.dropout(ambient(self.positions(words) if self.positions else words))
         if isinstance(self.encoder, RecurrentEncoder):
             return words + self.dropout(self.encoder(words, batch.mask).states)
@@ -144,19 +144,22 @@ class Classifier(Demo):
 
 
 class WordEmbedding(nn.Module):
-    """A vector for each word: its own and the mean of its parts' together; zeros for nothing."""
+    """A vector for each word: its own, the mean of its parts', and that of its shape together; zeros for nothing."""
 
     def __init__(self, *, vocabulary: int, buckets: int, width: int) -> None:
         super().__init__()
         self.words = nn.Embedding(vocabulary, width, padding_idx=Vocabulary.NOTHING)
         self.parts = nn.EmbeddingBag(buckets + 1, width, mode="mean", padding_idx=Vocabulary.NOTHING)
-        for table in (self.words, self.parts):
+        self.shapes = nn.Embedding(SHAPES, width, padding_idx=Vocabulary.NOTHING)
+        for table in (self.words, self.parts, self.shapes):
             nn.init.normal_(table.weight, std=SPREAD)
             with torch.no_grad():
                 table.weight[Vocabulary.NOTHING] = 0.0
 
-    def forward(self, ids: Int[Tensor, " N"], parts: Int[Tensor, "N P"]) -> Float[Tensor, "N D"]:
-        return self.words(ids) + self.parts(parts)
+    def forward(
+        self, ids: Int[Tensor, " N"], parts: Int[Tensor, "N P"], shapes: Int[Tensor, " N"]
+    ) -> Float[Tensor, "N D"]:
+        return self.words(ids) + self.parts(parts) + self.shapes(shapes)
 
 
 def pooling(

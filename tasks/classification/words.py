@@ -16,6 +16,18 @@ SHORTEST, LONGEST = 3, 5
 """Characters of the parts of a word."""
 MOST = 24
 """How many parts of one word are read at most."""
+SHAPES = 6
+"""How many numbers `shape` may give, with 0 for no word."""
+
+
+def shape(word: str) -> int:
+    """How a word is written: 1 in small letters or a script without capitals, 2 with one capital, 3 with more, 4 with a
+    digit, 5 without letters and digits. So "it" and "IT" are not the same, though they share their vectors."""
+    if any(map(str.isdigit, word)):
+        return 4
+    if not any(map(str.isalpha, word)):
+        return 5
+    return 1 + min(2, sum(map(str.isupper, word)))
 
 
 class Told(NamedTuple):
@@ -37,7 +49,7 @@ class Told(NamedTuple):
 
     @property
     def lowered(self) -> tuple[str, ...]:
-        """The words as they are read: in small letters."""
+        """The words in small letters."""
         return tuple(word.lower() for word in self.surfaces)
 
 
@@ -76,11 +88,11 @@ class Vocabulary:
         return hashlib.sha256(self._bytes()).hexdigest()
 
     def id(self, word: str) -> int:
-        return self.ids.get(word, self.UNKNOWN)
+        return self.ids.get(word.lower(), self.UNKNOWN)
 
     def _parts(self, word: str) -> tuple[int, ...]:
         """Numbers from 1 to `buckets`."""
-        marked = f"<{word}>"
+        marked = f"<{word.lower()}>"
         runs = [
             marked[start : start + length]
             for length in range(SHORTEST, LONGEST + 1)
