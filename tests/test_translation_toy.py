@@ -9,7 +9,7 @@ import pytest
 
 from tasks.translation import toy, toy_lexicon
 from tasks.translation.toy import Clause, Sentence
-from tasks.translation.toy_lexicon import NounPhrase, PrepositionalPhrase, Pronoun
+from tasks.translation.toy_phrases import NounPhrase, PrepositionalPhrase, Pronoun
 
 EVERY_VERB = (*toy_lexicon.VERBS, *toy_lexicon.SPEECH, *toy_lexicon.STATES)
 

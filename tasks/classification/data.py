@@ -163,7 +163,7 @@ class ClassificationData(DemoData):
             AttentionMap(
                 weights=array[..., : len(example.words)],
                 queries=[label],
-                keys=example.told.surfaces[: len(example.words)],
+                keys=list(example.words),
                 name=name,
                 text=texts,
                 origin=origin | ({"beside": "the gaze"} if name == LEAVE_ONE_OUT else {}),
@@ -173,10 +173,9 @@ class ClassificationData(DemoData):
 
     def keys_of(self, example: Example, word: str) -> list[int]:
         """The places of this word; capitals count only where it occurs as it is written."""
-        surfaces = example.told.surfaces[: len(example.words)]
-        same = places_of(surfaces, word)
+        same = places_of(example.words, word)
         if not same:
-            raise ValueError(f"{word!r} is no word of {example.told.text!r}; its words are: {', '.join(surfaces)}")
+            raise ValueError(f"{word!r} is no word of {example.told.text!r}; its words are: {', '.join(example.words)}")
         return same
 
     def without(self, example: Example, keys: Sequence[int]) -> Example:

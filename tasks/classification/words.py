@@ -54,7 +54,7 @@ class Told(NamedTuple):
 
 
 class Vocabulary:
-    """The words and the labels that training knows.
+    """The words and the labels that training knows. Capitals make no difference to it, see `shape`.
 
     Beside its own number every word has those of its parts, also a word never seen: its runs of 3 to 5 characters with
     marks at both ends, hashed into `buckets` numbers (Bojanowski et al. 2017). 0 is no word and no part.

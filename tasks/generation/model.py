@@ -102,13 +102,17 @@ class LanguageModel(Demo):
         )
         self.norm = nn.LayerNorm(width, bias=False)
         self.output = None if tied else nn.Linear(width, vocabulary, bias=False)
+        self.initialise()
+        self.decode: Callable[..., list[Decoded]] = partial(sample, temperature=0.8)
+        """How tokens are chosen: drawn a little sharper than the model has it, unless told otherwise."""
+
+    def initialise(self) -> None:
+        """Small embeddings; an output of its own begins with every token alike."""
         for module in self.modules():
             if isinstance(module, nn.Embedding):
                 nn.init.normal_(module.weight, std=0.02)
         if self.output is not None:
             nn.init.zeros_(self.output.weight)
-        self.decode: Callable[..., list[Decoded]] = partial(sample, temperature=0.8)
-        """How tokens are chosen: drawn a little sharper than the model has it, unless told otherwise."""
 
     def embed(self, tokens: Int[Tensor, "B T"], before: Int[Tensor, "B P"]) -> Float[Tensor, "B T D"]:
         """Of each token, of its neighbours before it, and of its place after those that came `before`."""

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from tasks.translation import toy_lexicon as lexicon
 from tasks.translation.toy_grammar import Clause, Sentence, links, write
-from tasks.translation.toy_lexicon import Noun, NounPhrase, PrepositionalPhrase, Pronoun, Verb
+from tasks.translation.toy_lexicon import Noun, Verb
+from tasks.translation.toy_phrases import NounPhrase, PrepositionalPhrase, Pronoun
 
 SIZES = {"train": 10_000, "validation": 500, "test": 500}
 LONGEST = 16  # words of a sentence in either language, punctuation included

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 from tasks.translation import toy_lexicon as lexicon
-from tasks.translation.toy_lexicon import Concept, NounPhrase, PrepositionalPhrase, Pronoun, Token, Verb, say
+from tasks.translation.toy_lexicon import Verb
+from tasks.translation.toy_phrases import Concept, NounPhrase, PrepositionalPhrase, Pronoun, Token, say
 
 
 @dataclass(frozen=True, eq=False)
